@@ -37,6 +37,7 @@ package final class Orchestrator: Sendable {
     /// What never changes of an activity, by its ids.
     let facts: ExpiringCache<ActivityFacts.Name, ActivityFacts>
     let versionUse: VersionUse
+    let partitions: PartitionKeeper
 
     package init(
         database: Database,
@@ -70,6 +71,7 @@ package final class Orchestrator: Sendable {
         deliveries = DeliveryTimes(factory: metrics)
         channelGauges = ChannelGauges(factory: metrics)
         heldConnections = HeldConnections(of: database.configuration.maximumConnections)
+        partitions = PartitionKeeper(database: database, uptime: settings.uptime, logger: logger)
         eventStore = EventStore(database: database)
         eventFeed = EventFeed(store: eventStore, interval: settings.pollInterval, logger: logger)
         facts = ExpiringCache(lifetime: .seconds(60), limit: 100_000) { ContinuousClock().now }
@@ -85,6 +87,7 @@ package final class Orchestrator: Sendable {
         [
             // Stops last: it writes what the others did to their end.
             store.timelineWriter,
+            partitions,
             Dispatcher(orchestrator: self),
             WorkNotifications(orchestrator: self),
             ChannelSweeper(orchestrator: self),

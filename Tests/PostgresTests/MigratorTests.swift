@@ -139,6 +139,24 @@ struct MigratorTests {
         }
     }
 
+    @Test("A database from before the baseline is refused, with a message that says what to do")
+    func beforeBaseline() async throws {
+        try await withDatabase { database in
+            let text = Array("-- version: 1\n-- compatible_from: 1\nCREATE TABLE a (n int);\n".utf8)
+            let old = try Migration(number: 1, name: "initial", sql: text)
+            _ = try await migrator(old, try migration(2, "CREATE TABLE b (n int);")).migrate(database)
+            // Its text may be the same; the name tells it from a migration that was edited.
+            let baseline = try migrator(try Migration(number: 1, name: "registry", sql: text))
+            for attempt in [baseline.check, { _ = try await baseline.migrate($0) }] {
+                let error = await #expect(throws: MigrationError.self) { try await attempt(database) }
+                #expect(error?.code == .beforeBaseline)
+                #expect(error?.message.contains("create an empty database") == true)
+            }
+            let rows = try await database.query("SELECT count(*) FROM schema_migrations")
+            #expect(try rows.first(as: Int.self) == 2)
+        }
+    }
+
     @Test("A gap in what was applied is refused")
     func gap() async throws {
         try await withDatabase { database in

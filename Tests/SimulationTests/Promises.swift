@@ -40,6 +40,7 @@ extension Universe {
         try await checkRings()
         try await checkMerges()
         try await checkRetention()
+        try await checkTakeover()
     }
 
     /// Promise 2: a worker that finds nothing to send rests, until time has passed or there is something. So it does

@@ -13,12 +13,13 @@ extension Universe {
         (14, .work), (60, .goOn), (4, .arrive),
         (10, .moment), (3, .while), (1, .long), (2, .kill), (1, .loseChannel), (1, .stepClock), (1, .tokensDie),
         (3, .updateApp), (4, .startOwnCard), (2, .leave), (3, .changeAudience), (3, .reportAgain),
+        (12, .keepPartitions),
     ]
 
     private enum Happening {
         case post, end, start, postAgain, launch, report, rotateUpdateToken, rotateStartToken, swipeAway
         case work, goOn, arrive, moment, `while`, long, kill, loseChannel, stepClock, tokensDie, updateApp
-        case startOwnCard, leave, changeAudience, reportAgain
+        case startOwnCard, leave, changeAudience, reportAgain, keepPartitions
     }
 
     /// A life of so many steps, each of them by chance; at least one match is played, and at most three.
@@ -37,6 +38,7 @@ extension Universe {
             if outage?.contains(step) != true { try await happen() }
             try await replaceTheDead()
             try await checkTurnsEnd()
+            try checkOwners()
         }
     }
 
@@ -129,6 +131,7 @@ extension Universe {
         case .leave: if chance(40) { try await leave() }
         case .changeAudience: try await changeAudience()
         case .reportAgain: try await reportAgain()
+        case .keepPartitions: await keepPartitions()
         }
     }
 

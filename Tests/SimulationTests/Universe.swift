@@ -95,6 +95,8 @@ final class Universe {
     var daemons: [Daemon] = []
     var matches: [Match] = []
     var unanswered: [Unanswered] = []
+    /// The last look of each daemon after its partitions.
+    var looks: [String: Stage.Actor] = [:]
     /// Reports that come once more.
     var oldReports: [OldReport] = []
     /// Whether some activity had several rings in the end.

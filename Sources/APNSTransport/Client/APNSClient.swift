@@ -138,6 +138,7 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
             batch.environment,
             batch.identity,
             due: due,
+            fence: batch.fence,
             wantsReceipts: batch.wantsReceipts
         ) { work in
             work.outcome
@@ -155,7 +156,8 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
             body: push.body,
             push.environment,
             push.identity,
-            deadline: push.deadline
+            deadline: push.deadline,
+            fence: push.fence
         )
         return answer.outcome
     }
@@ -291,16 +293,17 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
         body: [UInt8]?,
         _ environment: APNSEnvironment,
         _ identity: SigningIdentity,
-        deadline: Duration = APNSClient.channelDeadline
+        deadline: Duration = APNSClient.channelDeadline,
+        fence: DepartureFence? = nil
     ) async -> SingleAnswer {
         if let refusal = RequestRules.head(head) {
             return SingleAnswer(outcome: refusal)
         }
         let due = ContinuousClock.now + deadline
         return await underProviderToken(of: identity, until: due) { token in
-            await performOnce(head, token, body: body, environment, identity, due)
+            await performOnce(head, token, body: body, environment, identity, due, fence)
         } again: { _, token in
-            await performOnce(head, token, body: body, environment, identity, due)
+            await performOnce(head, token, body: body, environment, identity, due, fence)
         } missing: { outcome in
             SingleAnswer(outcome: outcome)
         } outcomes: { answer in
@@ -314,7 +317,8 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
         body: [UInt8]?,
         _ environment: APNSEnvironment,
         _ identity: SigningIdentity,
-        _ due: ContinuousClock.Instant
+        _ due: ContinuousClock.Instant,
+        _ fence: DepartureFence?
     ) async -> SingleAnswer {
         let answer = await perform(
             head,
@@ -323,7 +327,8 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
             body: body,
             environment,
             identity,
-            due: due
+            due: due,
+            fence: fence
         ) { work in
             if let exception = work.ledger.exceptions.first {
                 return SingleAnswer(outcome: exception.outcome)
@@ -380,6 +385,7 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
         _ environment: APNSEnvironment,
         _ identity: SigningIdentity,
         due: ContinuousClock.Instant,
+        fence: DepartureFence?,
         wantsReceipts: Bool = false,
         result: @escaping @Sendable (Work) -> Result
     ) async -> Result? {
@@ -396,6 +402,7 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
                             environment: environment,
                             identity: identity,
                             deadline: due,
+                            fence: fence,
                             wantsReceipts: wantsReceipts
                         ) { work in
                             cancellation.disarm()

@@ -53,6 +53,7 @@ final class TransportEngine {
         environment: APNSEnvironment,
         identity: SigningIdentity,
         deadline: ContinuousClock.Instant,
+        fence: DepartureFence?,
         wantsReceipts: Bool,
         completion: @escaping (Work) -> Void
     ) -> (() -> Void)? {
@@ -62,6 +63,7 @@ final class TransportEngine {
             tokens: tokens,
             body: body,
             deadline: deadline,
+            fence: fence,
             wantsReceipts: wantsReceipts
         ) { [weak self] work in
             self?.metrics.record(work, environment: environment)

@@ -113,14 +113,14 @@ final class ConnectionPool {
 
     /// The caller wants no more pushes to begin. Waiting pushes are not sent; pushes in flight keep their time.
     func withdraw(_ work: Work) {
-        work.isWithdrawn = true
-        ready.remove(work)
-        settleWaiting(of: work)
+        withdraw(work, because: "the caller gave up")
         finishIfComplete(work)
     }
 
-    private func settleWaiting(of withdrawn: Work) {
-        withdrawn.ledger.settleWaiting(PushOutcome(.notSent, detail: "the caller gave up"))
+    private func withdraw(_ work: Work, because reason: String) {
+        work.withdrawal = reason
+        ready.remove(work)
+        work.ledger.settleWaiting(PushOutcome(.notSent, detail: reason))
     }
 
     /// Why waiting pushes have not left.
@@ -167,8 +167,8 @@ final class ConnectionPool {
     /// Puts a push back that was certainly not processed, unless its work is withdrawn.
     func putBack(_ work: Work, _ index: Int) {
         work.ledger.putBack(index)
-        if work.isWithdrawn {
-            settleWaiting(of: work)
+        if let reason = work.withdrawal {
+            work.ledger.settleWaiting(PushOutcome(.notSent, detail: reason))
         } else {
             ready.add(work)
         }
@@ -181,6 +181,11 @@ final class ConnectionPool {
         atMost limit: Int,
         now: ContinuousClock.Instant
     ) -> Int? {
+        guard work.fence?.isOpen(at: now) ?? true else {
+            withdraw(work, because: "the daemon no longer owns the work")
+            finishSoon(work)
+            return 0
+        }
         var sent = 0
         var isFull = true
         defer {

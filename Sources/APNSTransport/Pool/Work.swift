@@ -12,6 +12,8 @@ final class Work {
     let tokens: TokenBuffer?
     let body: SharedBytes?
     let deadline: ContinuousClock.Instant
+    /// Until when its pushes may leave; `nil`: until the deadline.
+    let fence: DepartureFence?
     /// Whether the caller wants Apple's ids and the latency of each push.
     private let wantsReceipts: Bool
     private let completion: (Work) -> Void
@@ -20,8 +22,8 @@ final class Work {
     /// The slot in the pool's table and its generation: the upper half of its pushes' tags.
     var place: UInt32 = 0
     var deadlineTimer: TimerID?
-    /// Whether no more of it may leave.
-    var isWithdrawn = false
+    /// Why no more of it may leave; `nil` while it may.
+    var withdrawal: String?
     /// Its index in the pool's queue of work with something to send.
     var readyPlace: Int?
     /// The answer to a single request, if it has arrived.
@@ -40,6 +42,7 @@ final class Work {
         tokens: TokenBuffer?,
         body: [UInt8]?,
         deadline: ContinuousClock.Instant,
+        fence: DepartureFence? = nil,
         wantsReceipts: Bool = false,
         completion: @escaping (Work) -> Void
     ) {
@@ -48,6 +51,7 @@ final class Work {
         self.tokens = tokens
         self.body = body.map { SharedBytes($0) }
         self.deadline = deadline
+        self.fence = fence
         self.wantsReceipts = wantsReceipts
         self.completion = completion
         ledger = BatchLedger(count: tokens?.count ?? 1)

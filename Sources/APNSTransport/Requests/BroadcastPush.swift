@@ -17,6 +17,8 @@ package struct BroadcastPush: Sendable {
     package var requestID: APNSRequestID?
     /// The time limit for the answer, from the call on.
     package var deadline: Duration
+    /// Until when the push may leave; `nil`: until the deadline.
+    package var fence: DepartureFence?
 
     /// Creates a push.
     package init(
@@ -29,7 +31,8 @@ package struct BroadcastPush: Sendable {
         expiration: Int64,
         body: [UInt8],
         requestID: APNSRequestID? = nil,
-        deadline: Duration = .seconds(10)
+        deadline: Duration = .seconds(10),
+        fence: DepartureFence? = nil
     ) {
         self.environment = environment
         self.identity = identity
@@ -41,6 +44,7 @@ package struct BroadcastPush: Sendable {
         self.body = body
         self.requestID = requestID
         self.deadline = deadline
+        self.fence = fence
     }
 
     /// The refusal to expect, found without asking Apple; `nil` if no rule is violated.

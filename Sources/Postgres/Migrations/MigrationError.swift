@@ -3,7 +3,8 @@ package struct MigrationError: Error, Sendable, CustomStringConvertible {
     /// The kind of problem. It tells the operator what to do.
     package struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Kind: String, Sendable {
-            case malformed, databaseTooOld, databaseTooNew, checksumMismatch, outOfOrder, failed, unreachable
+            case malformed, databaseTooOld, beforeBaseline, databaseTooNew, checksumMismatch, outOfOrder, failed
+            case unreachable
         }
         private let kind: Kind
 
@@ -11,6 +12,8 @@ package struct MigrationError: Error, Sendable, CustomStringConvertible {
         package static let malformed = Code(kind: .malformed)
         /// Migrations are missing: run them.
         package static let databaseTooOld = Code(kind: .databaseTooOld)
+        /// The database was made by a version before the first migration of this program. It cannot be upgraded.
+        package static let beforeBaseline = Code(kind: .beforeBaseline)
         /// A newer program has changed the schema, and this one would do harm. Upgrade it.
         package static let databaseTooNew = Code(kind: .databaseTooNew)
         /// A migration was applied with a different text than in this program. One of the two was edited after release.

@@ -21,6 +21,16 @@ struct MigrationHistory: Sendable {
     /// - Throws: The reason why no migration may be applied.
     func pending() throws(MigrationError) -> [Migration] {
         let byNumber = Dictionary(applied.map { ($0.number, $0) }) { first, _ in first }
+        if let first = known.first, let row = byNumber[first.number], row.name != first.name {
+            throw MigrationError(
+                .beforeBaseline,
+                """
+                the database was made by another version of Tally, which began with migration \(row.number) (\(row.name)), \
+                and this one cannot upgrade it: create an empty database, name it in TALLY_DATABASE_URL, and run \
+                `tallyd migrate`
+                """
+            )
+        }
         for migration in known {
             guard let row = byNumber[migration.number], row.checksum != migration.checksum else { continue }
             throw MigrationError(

@@ -1,26 +1,23 @@
-/// What the programs of one version of the schema leave in a database: rows of every table that the version brought,
-/// and what they write while they run. A migration that brings a table needs a release with rows of it.
+/// The rows that programs of one version of the schema leave in a database, and what they write while they run.
+///
+/// A later migration that brings a table needs a release with rows of it.
 struct SchemaRelease: Sendable {
     let version: Int
     /// SQL that is run once, when the schema is at this version.
     let rows: String
-    /// Statements that programs of this version run all the time; each on its own.
+    /// Statements that programs of this version run all the time, each on its own.
     var load: [String] = []
 
     /// In the order of their versions.
-    static let all = [
-        first, events, destinations, cards, halts, pacing, channels, counts, timeline, channelAlerts, changeEvents,
-        pushes, audit, versions, lookups, rings, origins, retention, accepting, lookupsByID,
-        auditRetention, ledger, enrolment, alertStamps, unsent, pace, installations,
-        startAlerts, uncounted, pushQueues, lostChannels, suspects, liftedHalts, boundedReads,
-    ]
+    static let all = [baseline]
 
-    /// An activity of each kind in the middle of its life. The signing key is written by the test, which knows the
-    /// secret.
+    /// An activity of each kind in the middle of its life, and a row in every other table. The signing key is written by
+    /// the test, which knows the secret.
     ///
     /// `running` is at revision 3: the walk has brought revision 2, a barrier with an alert, to the first of two
-    /// riders.
-    private static let first = SchemaRelease(
+    /// riders. One rider has an app of a known version. `over` has two rings, and the second has not brought the end to
+    /// its only rider yet. `past` is long over.
+    private static let baseline = SchemaRelease(
         version: 1,
         rows: """
             INSERT INTO api_keys (name, secret_sha256, scopes) VALUES ('backend', decode(repeat('ab', 32), 'hex'), '{publish}');
@@ -64,8 +61,8 @@ struct SchemaRelease: Sendable {
             FROM activities;
             INSERT INTO segments (activity_key, segment, due_at, completed_revision)
             SELECT activity_key, -1, now(), 1 FROM activities WHERE activity_id = 'broadcast';
-            INSERT INTO channels (bundle_id, environment, storage, state, apns_channel_id, activity_key)
-            SELECT bundle_id, environment, 'most_recent', 'ready', 'channel1', activity_key FROM activities
+            INSERT INTO channels (bundle_id, environment, storage, state, apns_channel_id, activity_key, ready_at)
+            SELECT bundle_id, environment, 'most_recent', 'ready', 'channel1', activity_key, now() FROM activities
             WHERE activity_id = 'broadcast';
 
             INSERT INTO starts (activity_key, device_key, state, attempts, revision, due_at, claimed_at)
@@ -84,17 +81,100 @@ struct SchemaRelease: Sendable {
                   ('broadcast', 'd1', 'channel', 'riding', NULL, 1), ('over', 'd7', 'token', 'riding', 'aa07', 1),
                   ('loaded', 'd8', 'token', 'riding', 'aa08', 1)) AS s(id, device, mode, state, token, known)
             JOIN devices ON device_id = s.device JOIN activities ON activity_id = s.id;
+            UPDATE subscriptions SET started_at = registered_at,
+                check_at = CASE WHEN state NOT IN ('over', 'dead') THEN registered_at + interval '8 hours' END;
             INSERT INTO budget_ledger (activity_key, class, revision, priority, reason)
             SELECT activity_key, 'ordinary', 2, 10, 'alert' FROM activities WHERE activity_id = 'running';
             INSERT INTO wake_ups (activity_key) SELECT activity_key FROM activities;
-            INSERT INTO schedules (activity_key, kind, due_at, body)
-            SELECT activity_key, s.kind::schedule_kind, now() + s.wait, s.body::json
+            INSERT INTO schedules (activity_key, bundle_id, kind, due_at, body)
+            SELECT activity_key, bundle_id, s.kind::schedule_kind, now() + s.wait, s.body::json
             FROM (VALUES ('running', 'update', interval '-1 second', '{"content_state": {"score": 3}}'),
                   ('broadcast', 'end', interval '1 day', '{}')) AS s(id, kind, wait, body)
             JOIN activities ON activity_id = s.id;
-            INSERT INTO idempotency_keys (api_key_id, method, path, key, body_sha256, status, answer)
-            VALUES ('backend', 'POST', '/updates', 'goal', decode('ab', 'hex'), 202,
+            INSERT INTO idempotency_keys (scope, body_sha256, status, answer)
+            VALUES (sha256(convert_to(E'backend\\nPOST\\n/updates\\ngoal', 'UTF8')), decode('ab', 'hex'), 202,
                     '{"activity_id": "running", "revision": 2, "timestamp": 1781193600}');
+
+            INSERT INTO events (kind, bundle_id, environment, activity_id, device_id, detail)
+            VALUES ('token_died', 'com.example.app', 'production', 'running', 'd1', '{"token": "start", "reason": "410"}');
+            INSERT INTO provider_tokens (team_id, key_id, public_key) VALUES ('ABCDE12345', 'KEY1234567', decode('ab', 'hex'));
+
+            INSERT INTO starts (activity_key, device_key, state, fell_back, reason)
+            SELECT activity_key, device_key, 'withheld', true, 'activities_disabled' FROM activities, devices
+            WHERE activity_id = 'running' AND device_id = 'd7';
+
+            INSERT INTO subscriptions (activity_key, device_key, mode, state, started_at, check_at, woken)
+            SELECT activity_key, device_key, 'token', 'waiting_for_token', now(), now() + interval '1 hour', true
+            FROM activities, devices WHERE activity_id = 'running' AND device_id = 'd8';
+
+            INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
+            VALUES ('com.example.app', 'sandbox', now(), 100, 50, now() + interval '1 minute');
+
+            UPDATE changes SET min_interval_seconds = 30 FROM activities AS a
+            WHERE a.activity_key = changes.activity_key AND activity_id = 'broadcast' AND changes.revision = 2;
+            UPDATE segments SET pushed_at = now() - interval '1 minute';
+
+            INSERT INTO channels (bundle_id, environment, storage, state, apns_channel_id, ready_at)
+            VALUES ('com.example.app', 'production', 'most_recent', 'ready', 'channel2', now());
+            INSERT INTO unknown_channels (bundle_id, environment, apns_channel_id)
+            VALUES ('com.example.app', 'production', 'channel3');
+            INSERT INTO channel_sweeps (bundle_id, environment, reconciled_at, at_apple)
+            VALUES ('com.example.app', 'production', now(), 3);
+
+            INSERT INTO answer_counts (daemon, bundle_id, environment, answers, rejections)
+            VALUES (gen_random_uuid(), 'com.example.app', 'production', 10, 1);
+
+            INSERT INTO timeline (at, kind, activity_key, event, revision)
+            SELECT now(), 'push', activity_key, 'start', 1 FROM activities WHERE activity_id = 'running';
+
+            UPDATE segments SET alert_stamp = 1781193600 WHERE segment = -1;
+
+            INSERT INTO events (kind, bundle_id, environment, activity_id, detail)
+            VALUES ('pushes_answered', 'com.example.app', 'production', 'running', '{"event": "update", "pushes": 2}');
+
+            INSERT INTO pushes (push_id, bundle_id, environment, token, push_type, priority, body, deadline)
+            VALUES (gen_random_uuid(), 'com.example.app', 'production', decode('ab', 'hex'), 'alert', 10, '{}',
+                    now() + interval '1 hour');
+
+            INSERT INTO audit_log (key_id, key_name, request_id, action, bundle_id, subject, after)
+            VALUES ('bootstrap', NULL, 'request-1', 'type_put', 'com.example.app', 'Game', '{"version": 1}');
+
+            INSERT INTO daemons DEFAULT VALUES;
+            INSERT INTO partitions (partition, owner, epoch) VALUES (0, 1, 1);
+
+            UPDATE devices SET app_version = '2.1' WHERE device_id = 'd1';
+            INSERT INTO activity_app_versions (activity_key, app_version, is_withheld, decodes_from)
+            SELECT activity_key, '2.1', false, 1 FROM activities WHERE activity_id = 'running';
+
+            INSERT INTO subscriptions (activity_key, device_key, mode, state, update_token, known_revision)
+            SELECT activity_key, device_key, 'token', 'riding', decode('ac', 'hex'), 1
+            FROM activities, devices WHERE activity_id = 'loaded' AND device_id = 'd1'
+            ON CONFLICT DO NOTHING;
+
+            INSERT INTO segments (activity_key, segment, due_at, completed_revision, after_key)
+            SELECT activity_key, 1, now(), 1, device_key - 1 FROM activities, devices
+            WHERE activity_id = 'over' AND device_id = 'd7';
+            UPDATE segments AS s SET through_key = p.after_key FROM segments AS p
+            WHERE p.activity_key = s.activity_key AND p.segment = 1 AND s.segment = 0;
+
+            UPDATE changes SET request_id = 'request-1',
+                traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+            WHERE revision = 2;
+            UPDATE schedules SET request_id = 'request-2';
+
+            INSERT INTO activities (bundle_id, activity_id, environment, type_name, delivery, state, attributes, start_body,
+                started_at, ended_at)
+            VALUES ('com.example.app', 'past', 'production', 'Game', 'tokens', 'ended', '{}', '{}',
+                now() - interval '90 days', now() - interval '89 days');
+            INSERT INTO segments (activity_key, segment, completed_revision)
+            SELECT activity_key, 0, 1 FROM activities WHERE activity_id = 'past';
+            INSERT INTO changes (activity_key, revision, kind, content_state, urgency, accepted_at)
+            SELECT activity_key, 1, 'start', '{}', 'routine', started_at FROM activities WHERE activity_id = 'past';
+
+            UPDATE segments SET unsent_after = 1 WHERE lap_revision = 2;
+
+            UPDATE segments SET retry_at = now() - interval '1 second' WHERE due_at IS NOT NULL;
+            UPDATE channels SET starts_until = now() + interval '1 minute', starts_from = 1 WHERE activity_key IS NOT NULL;
             """,
         load: [
             """
@@ -122,208 +202,7 @@ struct SchemaRelease: Sendable {
             ON CONFLICT (activity_key, device_key) DO UPDATE SET registered_at = EXCLUDED.registered_at, failures = 0
             """,
             "INSERT INTO wake_ups (activity_key) SELECT activity_key FROM activities WHERE activity_id = 'loaded'",
+            "INSERT INTO events (kind, bundle_id) VALUES ('clock_skew', 'com.example.app')",
         ]
     )
-
-    private static let events = SchemaRelease(
-        version: 2,
-        rows: """
-            INSERT INTO events (kind, bundle_id, environment, activity_id, device_id, detail)
-            VALUES ('token_died', 'com.example.app', 'production', 'running', 'd1', '{"token": "start", "reason": "410"}');
-            INSERT INTO provider_tokens (team_id, key_id, public_key) VALUES ('ABCDE12345', 'KEY1234567', decode('ab', 'hex'));
-            """,
-        load: ["INSERT INTO events (kind, bundle_id) VALUES ('clock_skew', 'com.example.app')"]
-    )
-
-    private static let destinations = SchemaRelease(
-        version: 3,
-        rows: """
-            INSERT INTO starts (activity_key, device_key, state, fell_back, reason)
-            SELECT activity_key, device_key, 'withheld', true, 'activities_disabled' FROM activities, devices
-            WHERE activity_id = 'running' AND device_id = 'd7';
-            """
-    )
-
-    private static let cards = SchemaRelease(
-        version: 4,
-        rows: """
-            INSERT INTO subscriptions (activity_key, device_key, mode, state, started_at, check_at, woken)
-            SELECT activity_key, device_key, 'token', 'waiting_for_token', now(), now() + interval '1 hour', true
-            FROM activities, devices WHERE activity_id = 'running' AND device_id = 'd8';
-            """
-    )
-
-    private static let halts = SchemaRelease(
-        version: 5,
-        rows: """
-            INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
-            VALUES ('com.example.app', 'sandbox', now(), 100, 50, now() + interval '1 minute');
-            """
-    )
-
-    private static let pacing = SchemaRelease(
-        version: 6,
-        rows: """
-            UPDATE changes SET min_interval_seconds = 30 FROM activities AS a
-            WHERE a.activity_key = changes.activity_key AND activity_id = 'broadcast' AND changes.revision = 2;
-            UPDATE segments SET pushed_at = now() - interval '1 minute';
-            """
-    )
-
-    private static let channels = SchemaRelease(
-        version: 7,
-        rows: """
-            INSERT INTO channels (bundle_id, environment, storage, state, apns_channel_id, ready_at)
-            VALUES ('com.example.app', 'production', 'most_recent', 'ready', 'channel2', now());
-            INSERT INTO unknown_channels (bundle_id, environment, apns_channel_id)
-            VALUES ('com.example.app', 'production', 'channel3');
-            INSERT INTO channel_sweeps (bundle_id, environment, reconciled_at, at_apple)
-            VALUES ('com.example.app', 'production', now(), 3);
-            """
-    )
-
-    private static let counts = SchemaRelease(
-        version: 8,
-        rows: """
-            INSERT INTO answer_counts (daemon, bundle_id, environment, answers, rejections)
-            VALUES (gen_random_uuid(), 'com.example.app', 'production', 10, 1);
-            """
-    )
-
-    private static let timeline = SchemaRelease(
-        version: 9,
-        rows: """
-            INSERT INTO timeline (at, kind, activity_key, event, revision)
-            SELECT now(), 'push', activity_key, 'start', 1 FROM activities WHERE activity_id = 'running';
-            """
-    )
-
-    private static let channelAlerts = SchemaRelease(
-        version: 10,
-        rows: "UPDATE segments SET alert_stamp = 1781193600 WHERE segment = -1;"
-    )
-
-    private static let changeEvents = SchemaRelease(
-        version: 11,
-        rows: """
-            INSERT INTO events (kind, bundle_id, environment, activity_id, detail)
-            VALUES ('pushes_answered', 'com.example.app', 'production', 'running', '{"event": "update", "pushes": 2}');
-            """
-    )
-
-    private static let pushes = SchemaRelease(
-        version: 12,
-        rows: """
-            INSERT INTO pushes (push_id, bundle_id, environment, token, push_type, priority, body, deadline)
-            VALUES (gen_random_uuid(), 'com.example.app', 'production', decode('ab', 'hex'), 'alert', 10, '{}',
-                    now() + interval '1 hour');
-            """
-    )
-
-    private static let audit = SchemaRelease(
-        version: 13,
-        rows: """
-            INSERT INTO audit_log (key_id, key_name, request_id, action, bundle_id, subject, after)
-            VALUES ('bootstrap', NULL, 'request-1', 'type_put', 'com.example.app', 'Game', '{"version": 1}');
-            """
-    )
-
-    /// One of the riders has an app whose version is known.
-    private static let versions = SchemaRelease(
-        version: 14,
-        rows: """
-            UPDATE devices SET app_version = '2.1' WHERE device_id = 'd1';
-            INSERT INTO activity_app_versions (activity_key, app_version, is_withheld, decodes_from)
-            SELECT activity_key, '2.1', false, 1 FROM activities WHERE activity_id = 'running';
-            """
-    )
-
-    /// One more card of a device that has others.
-    private static let lookups = SchemaRelease(
-        version: 15,
-        rows: """
-            INSERT INTO subscriptions (activity_key, device_key, mode, state, update_token, known_revision)
-            SELECT activity_key, device_key, 'token', 'riding', decode('ac', 'hex'), 1
-            FROM activities, devices WHERE activity_id = 'loaded' AND device_id = 'd1'
-            ON CONFLICT DO NOTHING;
-            """
-    )
-
-    /// `over` has two rings, the second of which has not brought the end to its only rider yet.
-    private static let rings = SchemaRelease(
-        version: 16,
-        rows: """
-            INSERT INTO segments (activity_key, segment, due_at, completed_revision, after_key)
-            SELECT activity_key, 1, now(), 1, device_key - 1 FROM activities, devices
-            WHERE activity_id = 'over' AND device_id = 'd7';
-            UPDATE segments AS s SET through_key = p.after_key FROM segments AS p
-            WHERE p.activity_key = s.activity_key AND p.segment = 1 AND s.segment = 0;
-            """
-    )
-
-    private static let origins = SchemaRelease(
-        version: 17,
-        rows: """
-            UPDATE changes SET request_id = 'request-1',
-                traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
-            WHERE revision = 2;
-            UPDATE schedules SET request_id = 'request-2';
-            """
-    )
-
-    /// An activity that is long over.
-    private static let retention = SchemaRelease(
-        version: 18,
-        rows: """
-            INSERT INTO activities (bundle_id, activity_id, environment, type_name, delivery, state, attributes, start_body,
-                started_at, ended_at)
-            VALUES ('com.example.app', 'past', 'production', 'Game', 'tokens', 'ended', '{}', '{}',
-                now() - interval '90 days', now() - interval '89 days');
-            INSERT INTO segments (activity_key, segment, completed_revision)
-            SELECT activity_key, 0, 1 FROM activities WHERE activity_id = 'past';
-            INSERT INTO changes (activity_key, revision, kind, content_state, urgency, accepted_at)
-            SELECT activity_key, 1, 'start', '{}', 'routine', started_at FROM activities WHERE activity_id = 'past';
-            """
-    )
-
-    private static let accepting = SchemaRelease(version: 19, rows: "")
-
-    private static let lookupsByID = SchemaRelease(version: 20, rows: "")
-
-    private static let auditRetention = SchemaRelease(version: 21, rows: "")
-
-    private static let ledger = SchemaRelease(version: 22, rows: "")
-
-    private static let enrolment = SchemaRelease(version: 23, rows: "")
-
-    private static let alertStamps = SchemaRelease(version: 24, rows: "")
-
-    private static let unsent = SchemaRelease(
-        version: 25,
-        rows: "UPDATE segments SET unsent_after = 1 WHERE lap_revision = 2"
-    )
-
-    private static let pace = SchemaRelease(
-        version: 26,
-        rows: """
-            UPDATE segments SET retry_at = now() - interval '1 second' WHERE due_at IS NOT NULL;
-            UPDATE channels SET starts_until = now() + interval '1 minute', starts_from = 1 WHERE activity_key IS NOT NULL;
-            """
-    )
-
-    private static let installations = SchemaRelease(version: 27, rows: "")
-
-    private static let startAlerts = SchemaRelease(version: 28, rows: "")
-
-    private static let uncounted = SchemaRelease(version: 29, rows: "")
-
-    private static let pushQueues = SchemaRelease(version: 30, rows: "")
-
-    private static let lostChannels = SchemaRelease(version: 31, rows: "")
-
-    private static let suspects = SchemaRelease(version: 32, rows: "")
-
-    private static let liftedHalts = SchemaRelease(version: 33, rows: "")
-
-    private static let boundedReads = SchemaRelease(version: 34, rows: "")
 }

@@ -19,7 +19,7 @@ struct UpgradeTests {
     }
     private static let masterKeys = MasterKeys(.generate())
 
-    @Test("of every earlier schema lose nothing, and the promises hold after them", arguments: SchemaRelease.all)
+    @Test("since the baseline lose nothing, and the promises hold after them", arguments: SchemaRelease.all)
     func upgrade(from release: SchemaRelease) async throws {
         let migrations = try Self.migrations.get()
         try await withDatabase { database in
@@ -42,7 +42,8 @@ struct UpgradeTests {
 
     @Test("is tried from every version of the schema")
     func completeness() throws {
-        #expect(SchemaRelease.all.map(\.version) == (try Self.migrations.get()).map(\.version))
+        // The files of the baseline lead to one version.
+        #expect(SchemaRelease.all.map(\.version) == Set(try Self.migrations.get().map(\.version)).sorted())
     }
 
     /// A schema of a version with what its programs and those before it have written.

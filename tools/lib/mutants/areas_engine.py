@@ -1,8 +1,19 @@
-"""Mutants of the sending half: leases, rings, merges, barriers, starts, budget, channels, answers."""
+"""Mutants of the sending half: ownership, leases, rings, merges, barriers, starts, budget, channels, answers."""
 
 from mutant import Area
 
 SENDING = "Orchestrator/Sending"
+
+ownership = Area("ownership", "^OrchestratorTests[.](Ownership|PartitionKeeper)")
+OWNERSHIP = "Orchestrator/Ownership/Ownership.swift"
+ownership.expression("buries-at-once", OWNERSHIP, "now - (sightings[other]?.since ?? now) >= lease", "true")
+ownership.expression("sends-after-its-lease", OWNERSHIP, "now < mayBeginUntil", "true")
+ownership.expression("keeps-what-another-owns", OWNERSHIP, "row.epoch != held[row.partition]", "false",
+                     equivalent="a claim changes the owner, too, and no daemon's number is used twice")
+ownership.query("claims-over-another-claim", "Orchestrator/Ownership/OwnershipStore.swift", "p.epoch = EXCLUDED.epoch - 1", "true")
+
+fence = Area("fence", "^APNSTransportTests[.]Fence")
+fence.expression("leaves-through-a-closed-fence", "APNSTransport/Pool/ConnectionPool.swift", "work.fence?.isOpen(at: now) ?? true", "true")
 
 leases = Area("leases", "^OrchestratorTests[.](Lease|SmallRing|WorkerSlot|AcceptedWork|StampLock|GroupSize)")
 STORE = f"{SENDING}/SegmentStore.swift"
@@ -180,4 +191,4 @@ failures.query("caught-up-forgets-a-new-token", DESTINATION, "AND s.update_token
 failures.query("leaving-card-rides", DESTINATION, " AND NOT s.leaving", "")
 failures.expression("old-alert-makes-a-body-too-large", f"{SENDING}/OutgoingChange.swift", "SizeLimit.device.excess(body.count) != nil", "false")
 
-AREAS = [leases, ageing, stamping, walks, rings, merges, barriers, endings, starts, ledger, channels, failures]
+AREAS = [ownership, fence, leases, ageing, stamping, walks, rings, merges, barriers, endings, starts, ledger, channels, failures]
