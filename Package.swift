@@ -378,7 +378,7 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "APITypes", "ActivityModel", "HTTPAPI", "JSON", "TallyClient", "TestSupport",
+                "APITypes", "ActivityModel", "HTTPAPI", "JSON", "TallyClient", "TallyKit", "TestSupport",
                 "apns-sim",
                 "tally", "tally-chaos", "tallyd",
                 argumentParser,

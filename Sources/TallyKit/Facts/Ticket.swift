@@ -7,6 +7,11 @@ public struct Ticket: Codable, Hashable, Sendable {
     /// When it expires.
     public var expiresAt: Date
 
+    private enum CodingKeys: String, CodingKey {
+        case ticket
+        case expiresAt = "expires_at"
+    }
+
     /// - Parameters:
     ///   - ticket: The member `ticket` of Tally's answer.
     ///   - expiresAt: The member `expires_at` of Tally's answer.
@@ -26,6 +31,12 @@ public struct TicketRequest: Codable, Hashable, Sendable {
     public let activities: [String]?
     /// True after a sign-out: the ticket must name no user.
     public let signedOut: Bool
+
+    private enum CodingKeys: String, CodingKey {
+        case environment, activities
+        case deviceID = "device_id"
+        case signedOut = "signed_out"
+    }
 }
 
 /// A ticket with what it is good for.

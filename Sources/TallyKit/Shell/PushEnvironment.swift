@@ -1,10 +1,13 @@
-import Foundation
+package import Foundation
 
 /// Where this build's tokens are valid.
-enum PushEnvironment {
+package enum PushEnvironment {
     /// A build from Xcode has a profile with the entitlement `aps-environment` of `development`. TestFlight's profiles say
     /// `production`, and an app from the App Store has none.
-    static func ofThisBuild(profile: Data?) -> String {
+    ///
+    /// - Parameter profile: `embedded.mobileprovision`; nil if there is none.
+    /// - Returns: `sandbox` or `production`.
+    package static func ofThisBuild(profile: Data?) -> String {
         #if targetEnvironment(simulator)
         return "sandbox"
         #else

@@ -15,7 +15,7 @@ public struct TallyStatus: Hashable, Sendable {
     /// Activities whose card Tally does not know as it is now.
     public let cardsWaiting: [String]
 
-    init(_ memory: Memory?) {
+    package init(_ memory: Memory?) {
         deviceID = memory?.deviceID
         phoneConfirmed = memory?.confirmedPhone.map { Date(timeIntervalSince1970: $0.at) }
         if case .phone(let facts, let session) = memory?.confirmedPhone?.news {
