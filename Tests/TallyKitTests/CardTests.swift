@@ -84,6 +84,16 @@ struct CardTests {
         #expect(life.reported() == .gone)
     }
 
+    @Test("a card that was over before the app saw it is not reported", arguments: [CardState.ended, .dismissed])
+    func overBeforeSeen(state: CardState) {
+        var life = Life.settled()
+        life.handle(
+            .card(SeenCard(id: "card-1", activity: "final", type: "GameAttributes", state: state, updateToken: "aa"))
+        )
+        #expect(life.sent.isEmpty)
+        #expect(life.endings.isEmpty)
+    }
+
     @Test("an ended card does not stand in for a new one of its activity")
     func newCardAfterEnd() {
         var life = Life.settled()
@@ -108,8 +118,7 @@ struct CardTests {
         #expect(life.endedCards == ["card-2"])
         #expect(life.reported() == .token("aa"))
         life.turn("card-1", .ended)
-        life.answerAll()
-        #expect(life.reported() == .gone)
+        #expect(life.onTheWay.map(\.news) == [.card(CardNews(card: "card-1", reach: .gone))])
     }
 
     @Test("a card that the user swiped away does not come back by a push, but the app may start it again")
@@ -141,6 +150,33 @@ struct CardTests {
         life.handle(.foreground)
         life.reading.cards = cards
         life.pass(3)
+        #expect(life.endings.isEmpty)
+    }
+
+    @Test("a card is gone once two readings in a row miss it")
+    func twoEmptyReadings() {
+        var life = Life.settled()
+        life.appear("card-1")
+        life.answerAll()
+        let cards = life.reading.cards
+        for found in [[], cards, []] {
+            life.reading.cards = found
+            life.handle(.foreground)
+            #expect(life.endings.isEmpty)
+        }
+        life.handle(.foreground)
+        #expect(life.endings.map(\.cause) == [.unknown])
+    }
+
+    @Test("a card whose type the app does not follow yet is not gone")
+    func notFollowed() {
+        var life = Life.settled()
+        life.appear("card-1")
+        life.answerAll()
+        life.reading = Reading()
+        life.relaunch()
+        life.pass(3)
+        life.handle(.foreground)
         #expect(life.endings.isEmpty)
     }
 

@@ -76,6 +76,18 @@ struct UserTests {
         #expect(life.endedCards == ["card-1", "card-2"])
     }
 
+    @Test("the answer to a report from before the sign-out does not confirm the sign-out")
+    func lateAnswer() {
+        var life = Life.settled()
+        life.handle(.deviceToken("dd"))
+        life.ticketLife = nil
+        life.handle(.signedOut)
+        life.answer()
+        life.pass(1000)
+        life.appear("card-1")
+        #expect(life.endedCards == ["card-1"])
+    }
+
     @Test("a report of the user before does not count for the next one")
     func nextUser() {
         var life = Life.settled()

@@ -27,10 +27,9 @@ extension Machine {
         // A card that is over stays over, whatever a late stream says.
         guard card.ending == nil else { return }
         if let token = seen.updateToken { card.updateToken = token }
-        let last = card.state
         card.state = seen.state
         memory.cards[card.id] = card
-        if seen.state.isOver { end(card.id, by: Self.cause(of: card, after: last, at: now), &actions) }
+        if seen.state.isOver { end(card.id, by: Self.cause(of: card, at: now), &actions) }
     }
 
     private mutating func meet(_ seen: SeenCard, at now: Moment, _ actions: inout [Action]) {
@@ -73,9 +72,9 @@ extension Machine {
     }
 
     /// Only a card that went straight from the screen was swiped away, and only if nobody had ended it.
-    private static func cause(of card: Card, after last: CardState, at now: Moment) -> CardEnding.Cause {
+    private static func cause(of card: Card, at now: Moment) -> CardEnding.Cause {
         if card.endedByApp != nil { return .app }
-        if card.state == .ended || last == .ended { return .system }
+        if card.state == .ended { return .system }
         let age = now - card.firstSeen
         if age < 0 { return .unknown }
         return age >= longestLife ? .system : .user
