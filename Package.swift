@@ -17,32 +17,54 @@ let swiftSettings: [SwiftSetting] = [
 // The mechanism layer is the only one that imports C; every unsafe expression in it is marked.
 let mechanismSettings = swiftSettings + [.strictMemorySafety()]
 
-let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
-let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
-let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
-let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
-let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
-let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
-let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
-let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
-let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
-let metricsTestKit: Target.Dependency = .product(name: "MetricsTestKit", package: "swift-metrics")
-let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
-let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
-let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
-let swiftSyntax: Target.Dependency = .product(name: "SwiftSyntax", package: "swift-syntax")
-let swiftParser: Target.Dependency = .product(name: "SwiftParser", package: "swift-syntax")
-let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
+/// A product of another package. All belong to the trait "Server", so that an app which asks for no trait resolves none.
+func server(_ product: String, of package: String) -> Target.Dependency {
+    .product(name: product, package: package, condition: .when(traits: ["Server"]))
+}
+
+let argumentParser = server("ArgumentParser", of: "swift-argument-parser")
+let configuration = server("Configuration", of: "swift-configuration")
+let httpTypes = server("HTTPTypes", of: "swift-http-types")
+let nioCore = server("NIOCore", of: "swift-nio")
+let nioEmbedded = server("NIOEmbedded", of: "swift-nio")
+let nioHTTP1 = server("NIOHTTP1", of: "swift-nio")
+let nioPosix = server("NIOPosix", of: "swift-nio")
+let logging = server("Logging", of: "swift-log")
+let metrics = server("Metrics", of: "swift-metrics")
+let metricsTestKit = server("MetricsTestKit", of: "swift-metrics")
+let coreMetrics = server("CoreMetrics", of: "swift-metrics")
+let serviceLifecycle = server("ServiceLifecycle", of: "swift-service-lifecycle")
+let systemPackage = server("SystemPackage", of: "swift-system")
+let swiftSyntax = server("SwiftSyntax", of: "swift-syntax")
+let swiftParser = server("SwiftParser", of: "swift-syntax")
+let unixSignals = server("UnixSignals", of: "swift-service-lifecycle")
+
+// Stand-ins for Apple's frameworks, where there are none. The package of an app, which a Mac reads, has no such targets.
+#if os(Linux)
+let appleFrameworks: [Target.Dependency] = ["ActivityKit", "UIKit"]
+#else
+let appleFrameworks: [Target.Dependency] = []
+#endif
 
 let package = Package(
     name: "tally",
+    platforms: [.iOS("16.2")],
     products: [
         .executable(name: "tallyd", targets: ["tallyd"]),
         .executable(name: "tally", targets: ["tally"]),
         .executable(name: "apns-sim", targets: ["apns-sim"]),
         // For backends; its public API is that of the folder Backend.
         .library(name: "TallyClient", targets: ["TallyClient"]),
+        // For apps (docs/internals/decisions/app-library.md).
+        .library(name: "TallyKit", targets: ["TallyKit"]),
         .executable(name: "tally-import", targets: ["tally-import"]),
+    ],
+    traits: [
+        .default(enabledTraits: ["Server"]),
+        .trait(
+            name: "Server",
+            description: "The daemon, the programs and TallyClient, with the packages that they need."
+        ),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -187,6 +209,9 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
 
+        // The app side: no dependency, and the only library for iPhones.
+        .target(name: "TallyKit", dependencies: appleFrameworks, swiftSettings: swiftSettings),
+
         // Stand-in for Apple; never imports APNSTransport.
         .target(
             name: "APNSSimulator",
@@ -324,16 +349,14 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "APITypes", "ActivityKit", "ActivityModel", "HTTPAPI", "JSON", "TallyClient", "TestSupport", "UIKit",
+                "APITypes", "ActivityModel", "HTTPAPI", "JSON", "TallyClient", "TallyKit", "TestSupport",
                 "apns-sim",
                 "tally", "tally-chaos", "tallyd",
                 argumentParser,
-            ],
+            ] + appleFrameworks,
             swiftSettings: swiftSettings
         ),
-        // These stand in for Apple's, by name and types.
-        .target(name: "ActivityKit", path: "Tests/Stubs/ActivityKit", swiftSettings: swiftSettings),
-        .target(name: "UIKit", path: "Tests/Stubs/UIKit", swiftSettings: swiftSettings),
+        .testTarget(name: "TallyKitTests", dependencies: ["TallyKit"], swiftSettings: swiftSettings),
         .testTarget(
             name: "LibPQTests",
             dependencies: ["LibPQ", "Reactor", "TestSupport"],
@@ -433,6 +456,14 @@ let package = Package(
         ),
     ]
 )
+
+// These stand in for Apple's, by name and types.
+#if os(Linux)
+package.targets += [
+    .target(name: "ActivityKit", path: "Tests/Stubs/ActivityKit", swiftSettings: swiftSettings),
+    .target(name: "UIKit", path: "Tests/Stubs/UIKit", swiftSettings: swiftSettings),
+]
+#endif
 
 // The programs of tools/bench. Not part of an ordinary build, so that measuring costs nothing where nothing is
 // measured; in this package and no other, because they measure what only it may call.

@@ -32,7 +32,7 @@ struct SnippetTests {
         let sample = try properties("docs/samples/GameAttributes.swift")
         #expect(sample.filter { $0.hasPrefix("var ") }.count == 11)
         for path in [
-            "Tests/DocumentationTests/Snippets/LiveActivityReporter.swift",
+            "Tests/DocumentationTests/Snippets/MatchdayApp.swift",
             "Tests/DocumentationTests/Snippets/MatchBackend.swift",
             "Sources/APNSSimulator/SampleTypes/GameAttributes.swift",
         ] {

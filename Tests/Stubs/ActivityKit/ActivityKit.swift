@@ -1,41 +1,82 @@
-// What the sample of docs/guides/ios.md uses of Apple's ActivityKit, by its names and types (Apple, ActivityKit,
-// "Activity"), so that the sample is compiled where there is no iOS. Nothing of it does anything.
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+// Apple documents them.
 
-@_exported import Foundation
+// What TallyKit and the sample app use of Apple's ActivityKit, by its names and types (Apple, ActivityKit, "Activity"), so
+// that they are compiled where there is no iOS. Nothing of it does anything.
+
+@_exported public import Foundation
 // On Apple's systems Foundation has URLSession itself.
-@_exported import FoundationNetworking
+@_exported public import FoundationNetworking
 
-package protocol ActivityAttributes: Codable {
-    associatedtype ContentState: Codable, Hashable, Sendable
+public protocol ActivityAttributes: Codable {
+    associatedtype ContentState: Codable, Hashable
 }
 
-package enum ActivityState: Sendable {
+public enum ActivityState: Sendable {
     case active, pending, ended, dismissed, stale
 }
 
-package struct ActivityAuthorizationInfo: Sendable {
-    package var areActivitiesEnabled: Bool { false }
-    package var frequentPushesEnabled: Bool { false }
+public struct ActivityAuthorizationInfo: Sendable {
+    public var areActivitiesEnabled: Bool { false }
+    public var frequentPushesEnabled: Bool { false }
+    public var activityEnablementUpdates: AsyncStream<Bool> { AsyncStream { $0.finish() } }
+    public var frequentPushEnablementUpdates: AsyncStream<Bool> { AsyncStream { $0.finish() } }
 
-    package init() {}
+    public init() {}
 }
 
-package final class Activity<Attributes: ActivityAttributes & Sendable>: Identifiable, Sendable {
-    package let id: String
-    package let attributes: Attributes
+public struct ActivityContent<State: Codable & Hashable & Sendable>: Sendable {
+    public var state: State
+    public var staleDate: Date?
 
-    package static var activities: [Activity<Attributes>] { [] }
-    package static var activityUpdates: AsyncStream<Activity<Attributes>> { AsyncStream { $0.finish() } }
-    package static var pushToStartToken: Data? { nil }
-    package static var pushToStartTokenUpdates: AsyncStream<Data> { AsyncStream { $0.finish() } }
+    public init(state: State, staleDate: Date?, relevanceScore: Double = 0) {
+        self.state = state
+        self.staleDate = staleDate
+    }
+}
 
-    package var activityState: ActivityState { .active }
-    package var activityStateUpdates: AsyncStream<ActivityState> { AsyncStream { $0.finish() } }
-    package var pushToken: Data? { nil }
-    package var pushTokenUpdates: AsyncStream<Data> { AsyncStream { $0.finish() } }
+public struct PushType: Sendable {
+    public static var token: PushType { PushType() }
+    public static func channel(_ channelId: String) -> PushType { PushType() }
+}
+
+public struct ActivityUIDismissalPolicy: Sendable {
+    public static let `default` = ActivityUIDismissalPolicy()
+    public static let immediate = ActivityUIDismissalPolicy()
+}
+
+public struct ActivityAuthorizationError: Error {}
+
+public final class Activity<Attributes: ActivityAttributes & Sendable>: Identifiable, Sendable
+where Attributes.ContentState: Sendable {
+    public let id: String
+    public let attributes: Attributes
+
+    public static var activities: [Activity<Attributes>] { [] }
+    public static var activityUpdates: AsyncStream<Activity<Attributes>> { AsyncStream { $0.finish() } }
+    public static var pushToStartToken: Data? { nil }
+    public static var pushToStartTokenUpdates: AsyncStream<Data> { AsyncStream { $0.finish() } }
+
+    public var activityState: ActivityState { .active }
+    public var activityStateUpdates: AsyncStream<ActivityState> { AsyncStream { $0.finish() } }
+    public var pushToken: Data? { nil }
+    public var pushTokenUpdates: AsyncStream<Data> { AsyncStream { $0.finish() } }
 
     init(id: String, attributes: Attributes) {
         self.id = id
         self.attributes = attributes
     }
+
+    public static func request(
+        attributes: Attributes,
+        content: ActivityContent<Attributes.ContentState>,
+        pushType: PushType?
+    ) throws -> Activity<Attributes> {
+        throw ActivityAuthorizationError()
+    }
+
+    public func end(
+        _ content: ActivityContent<Attributes.ContentState>?,
+        dismissalPolicy: ActivityUIDismissalPolicy
+    ) async {}
 }

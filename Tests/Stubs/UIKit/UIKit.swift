@@ -1,10 +1,13 @@
-// What the sample of docs/guides/ios.md uses of Apple's UIKit, by its names and types (Apple, UIKit,
-// "UIApplicationDelegate"), so that the sample is compiled where there is no iOS. Nothing of it does anything.
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+// Apple documents them.
 
-@_exported import Foundation
+// What TallyKit and the sample app use of Apple's UIKit, by its names and types (Apple, UIKit, "UIApplicationDelegate"), so
+// that they are compiled where there is no iOS. Nothing of it does anything.
+
+@_exported public import Foundation
 
 @MainActor
-package protocol UIApplicationDelegate: AnyObject {
+public protocol UIApplicationDelegate: AnyObject {
     func application(
         _ application: UIApplication,
         didFinishLaunchingWithOptions launchOptions: [UIApplication.LaunchOptionsKey: Any]?
@@ -19,12 +22,34 @@ package protocol UIApplicationDelegate: AnyObject {
 }
 
 @MainActor
-package final class UIApplication {
-    package struct LaunchOptionsKey: Hashable, Sendable {}
+public final class UIApplication {
+    public struct LaunchOptionsKey: Hashable, Sendable {}
 
-    package func registerForRemoteNotifications() {}
+    public static let shared = UIApplication()
+    public nonisolated static var willEnterForegroundNotification: Notification.Name { .init("foreground") }
+    public nonisolated static var protectedDataDidBecomeAvailableNotification: Notification.Name { .init("unlocked") }
+
+    public func registerForRemoteNotifications() {}
+
+    public func beginBackgroundTask(
+        withName taskName: String?,
+        expirationHandler handler: (@MainActor @Sendable () -> Void)?
+    ) -> UIBackgroundTaskIdentifier { .invalid }
+
+    public func endBackgroundTask(_ identifier: UIBackgroundTaskIdentifier) {}
 }
 
-package enum UIBackgroundFetchResult: Sendable {
+public struct UIBackgroundTaskIdentifier: Hashable, Sendable {
+    public static let invalid = UIBackgroundTaskIdentifier()
+}
+
+public enum UIBackgroundFetchResult: Sendable {
     case newData, noData, failed
+}
+
+@MainActor
+public final class UIDevice {
+    public static let current = UIDevice()
+    public var systemVersion: String { "18.1" }
+    public var identifierForVendor: UUID? { nil }
 }

@@ -1,0 +1,46 @@
+/// One card of this phone, with what must outlive the process.
+package struct Card: Codable, Hashable, Sendable {
+    /// ActivityKit's id.
+    package let id: String
+    package let activity: String
+    package let type: String
+    /// Counts the cards of this installation. Of two cards of one activity, the one with the smaller number is the elder.
+    package let number: Int
+    package let firstSeen: Moment
+    package var state: CardState
+    package var updateToken: String?
+    /// Set if the app started the card.
+    package var start: AppStart?
+    /// Why the app ended it; nil if it did not.
+    package var endedByApp: AppEnd?
+    /// Who ended it; nil while it is live.
+    package var ending: CardEnding.Cause?
+
+    /// Whether it is to be reported as live.
+    var isLive: Bool { !state.isOver && endedByApp == nil && ending == nil }
+}
+
+/// What only the app knows of a card that it started.
+package struct AppStart: Codable, Hashable, Sendable {
+    /// Apple's id of the channel that the card listens to; nil if it has an update token.
+    package var channel: String?
+    /// The revision of the state that it was started with; 0 if unknown.
+    package var revision: Int
+
+    package init(channel: String? = nil, revision: Int) {
+        self.channel = channel
+        self.revision = revision
+    }
+}
+
+/// Why the app ended a card.
+package enum AppEnd: String, Codable, Hashable, Sendable {
+    /// The app asked for it.
+    case asked
+    /// An elder card shows the same activity.
+    case duplicate
+    /// A push started it again, after the user had swiped it away.
+    case unwanted
+    /// It belonged to a user who has signed out.
+    case signedOut
+}

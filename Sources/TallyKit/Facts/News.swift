@@ -1,0 +1,25 @@
+/// What a report says.
+package enum News: Codable, Hashable, Sendable {
+    case phone(PhoneFacts, session: Int)
+    case card(CardNews)
+}
+
+/// How a card is reached, or that it is gone.
+package struct CardNews: Codable, Hashable, Sendable {
+    package enum Reach: Codable, Hashable, Sendable {
+        case token(String)
+        case channel(String)
+        case gone
+    }
+
+    package let card: String
+    package let reach: Reach
+    /// The revision that the app started it with; nil if a push started it.
+    package let revision: Int?
+
+    package init(card: String, reach: Reach, revision: Int? = nil) {
+        self.card = card
+        self.reach = reach
+        self.revision = revision
+    }
+}

@@ -1,0 +1,19 @@
+/// A card as ActivityKit shows it at one moment.
+package struct SeenCard: Hashable, Sendable {
+    /// ActivityKit's id.
+    package let id: String
+    /// The id of Tally's activity, as the card's attributes say it.
+    package let activity: String
+    package let type: String
+    package var state: CardState
+    /// Its update token as hex text; nil while iOS has given none.
+    package var updateToken: String?
+
+    package init(id: String, activity: String, type: String, state: CardState = .active, updateToken: String? = nil) {
+        self.id = id
+        self.activity = activity
+        self.type = type
+        self.state = state
+        self.updateToken = updateToken
+    }
+}

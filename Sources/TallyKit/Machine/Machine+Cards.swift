@@ -1,0 +1,107 @@
+extension Machine {
+    /// iOS ends a card after eight hours. A little less, since the clock that measured its age may be off.
+    static let longestLife: Double = 8 * 3600 - 60
+    /// Cards that are over are remembered for so long: iOS shows them for up to four hours.
+    static let overFor: Double = 24 * 3600
+    /// After a sign-out that Tally has confirmed, pushes that Apple still stored may come for so long.
+    static let lateStarts: Double = 900
+
+    mutating func take(_ reading: Reading, at now: Moment, _ actions: inout [Action]) {
+        isReading = false
+        lastReading = now
+        if let enabled = reading.activitiesEnabled { memory.facts?.activitiesEnabled = enabled }
+        if let frequent = reading.frequentPushesEnabled { memory.facts?.frequentPushesEnabled = frequent }
+        memory.facts?.startTokens.merge(reading.startTokens) { _, new in new }
+        for card in reading.cards { see(card, at: now, &actions) }
+        missCards(of: reading, at: now, &actions)
+    }
+
+    /// Takes what a stream or a property tells of a card.
+    mutating func see(_ seen: SeenCard, at now: Moment, _ actions: inout [Action]) {
+        missing.remove(seen.id)
+        guard var card = memory.cards[seen.id] else {
+            // A card that was over before it was seen is nobody's news.
+            if !seen.state.isOver { meet(seen, at: now, &actions) }
+            return
+        }
+        // A card that is over stays over, whatever a late stream says.
+        guard card.ending == nil else { return }
+        if let token = seen.updateToken { card.updateToken = token }
+        card.state = seen.state
+        memory.cards[card.id] = card
+        if seen.state.isOver { end(card.id, by: Self.cause(of: card, at: now), &actions) }
+    }
+
+    private mutating func meet(_ seen: SeenCard, at now: Moment, _ actions: inout [Action]) {
+        memory.cardCount += 1
+        let start = memory.starting.removeValue(forKey: seen.activity)
+        let others = memory.cards.values.filter { $0.activity == seen.activity }
+        memory.cards[seen.id] = Card(
+            id: seen.id,
+            activity: seen.activity,
+            type: seen.type,
+            number: memory.cardCount,
+            firstSeen: now,
+            state: seen.state,
+            updateToken: seen.updateToken,
+            start: start
+        )
+        let reason: AppEnd? =
+            if others.contains(where: \.isLive) { .duplicate } else if start != nil { nil } else if isAfterSignOut(now)
+            { .signedOut } else if others.contains(where: { $0.ending == .user }) { .unwanted } else { nil }
+        if let reason { endCard(seen.id, reason, &actions) }
+    }
+
+    /// Cards that pushes start for a user who is no longer there.
+    private func isAfterSignOut(_ now: Moment) -> Bool {
+        guard memory.signedOut else { return false }
+        guard let confirmed = memory.signOutConfirmed else { return true }
+        return Trial.pending(confirmed + Self.lateStarts, at: now) != nil
+    }
+
+    mutating func endCard(_ id: String, _ reason: AppEnd, _ actions: inout [Action]) {
+        memory.cards[id]?.endedByApp = reason
+        actions.append(.endCard(id))
+        end(id, by: .app, &actions)
+    }
+
+    private mutating func end(_ id: String, by cause: CardEnding.Cause, _ actions: inout [Action]) {
+        guard let card = memory.cards[id], card.ending == nil else { return }
+        memory.cards[id]?.ending = cause
+        actions.append(.ended(CardEnding(activity: card.activity, card: id, cause: cause)))
+    }
+
+    /// Only a card that went straight from the screen was swiped away, and only if nobody had ended it.
+    private static func cause(of card: Card, at now: Moment) -> CardEnding.Cause {
+        if card.endedByApp != nil { return .app }
+        if card.state == .ended { return .system }
+        let age = now - card.firstSeen
+        if age < 0 { return .unknown }
+        return age >= longestLife ? .system : .user
+    }
+
+    /// A card that two readings in a row do not find is gone. One alone may come too early after a launch.
+    private mutating func missCards(of reading: Reading, at now: Moment, _ actions: inout [Action]) {
+        let found = Set(reading.cards.map(\.id))
+        for card in memory.cards.values.sorted(by: { $0.number < $1.number })
+        where card.isLive && reading.types.contains(card.type) && !found.contains(card.id) {
+            guard missing.contains(card.id), Trial.pending(secondReading, at: now) == nil else {
+                missing.insert(card.id)
+                continue
+            }
+            missing.remove(card.id)
+            memory.cards[card.id]?.state = .dismissed
+            end(card.id, by: now - card.firstSeen >= Self.longestLife ? .system : .unknown, &actions)
+        }
+    }
+
+    mutating func forgetOldCards(at now: Moment) {
+        for card in memory.cards.values
+        where card.ending != nil && now - card.firstSeen > Self.longestLife + Self.overFor {
+            memory.cards[card.id] = nil
+            if !memory.cards.values.contains(where: { $0.activity == card.activity }) {
+                memory.confirmedCards[card.activity] = nil
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+extension Machine {
+    /// Does what can be done now: reads, asks for a ticket, sends.
+    mutating func work(at now: Moment, _ actions: inout [Action]) {
+        giveUp(at: now)
+        if let second = secondReading, Trial.pending(second, at: now) == nil {
+            secondReading = nil
+            lastReading = nil
+        }
+        guard memory.facts != nil else { return }
+        let due = subjects.filter { dueNews(of: $0, at: now) != nil && waits($0, at: now) == nil }
+        // Whatever is reported is read first: a stream may be silent or late.
+        guard let reading = lastReading, (0...Self.readingServes).contains(now - reading) || due.isEmpty else {
+            if !isReading {
+                isReading = true
+                actions.append(.read)
+            }
+            return
+        }
+        for subject in due { send(subject, at: now, &actions) }
+    }
+
+    /// All that there is to report on, the phone first.
+    private var subjects: [Subject] {
+        [.phone] + memory.activities.map { .activity($0) }
+    }
+
+    /// What Tally should know, if it has not confirmed it or was not asked for long; nil if there is nothing to report.
+    private func dueNews(of subject: Subject, at now: Moment) -> News? {
+        let news: News?
+        let confirmed: Memory.Confirmed?
+        switch subject {
+        case .phone:
+            news = memory.facts.map { .phone($0, session: memory.session) }
+            confirmed = memory.confirmedPhone
+        case .activity(let activity):
+            news = memory.news(of: activity).map { .card($0) }
+            confirmed = memory.confirmedCards[activity]
+        }
+        guard let news, news != trials[subject]?.parkedNews else { return nil }
+        guard let confirmed, confirmed.news == news else { return news }
+        // What is gone stays gone.
+        if case .card(let card) = news, card.reach == .gone { return nil }
+        return (0...Self.confirmedFor).contains(now - confirmed.at) ? nil : news
+    }
+
+    /// Until when a subject waits; nil if it can be reported now.
+    private func waits(_ subject: Subject, at now: Moment) -> Moment? {
+        if let flight = flights.values.first(where: { $0.report.subject == subject }) {
+            return flight.since + Self.givenUpAfter
+        }
+        return [Trial.pending(memory.pausedUntil, at: now), trials[subject]?.due(at: now)].compactMap(\.self).max()
+    }
+
+    private mutating func send(_ subject: Subject, at now: Moment, _ actions: inout [Action]) {
+        guard let news = dueNews(of: subject, at: now), let facts = memory.facts else { return }
+        guard let ticket = memory.ticket, ticket.session == memory.session, ticket.isGood(at: now),
+            covers(ticket, subject)
+        else {
+            ask(for: subject, at: now, &actions)
+            return
+        }
+        memory.generation += 1
+        let report = Report(
+            number: memory.generation,
+            subject: subject,
+            deviceID: memory.deviceID,
+            installation: memory.installation,
+            ticket: ticket.text,
+            news: news,
+            facts: facts
+        )
+        flights[report.number] = Flight(report: report, session: memory.session, since: now)
+        actions.append(.send(report))
+    }
+
+    private mutating func giveUp(at now: Moment) {
+        for (number, flight) in flights where now - flight.since >= Self.givenUpAfter || now < flight.since {
+            flights[number] = nil
+        }
+    }
+
+    /// Whether something is on its way or due, so that the app had better not be suspended.
+    package var isBusy: Bool { !flights.isEmpty || asked != nil || isReading || wake != nil }
+
+    /// When there is something to do without an event; nil if never.
+    func nextWake(at now: Moment) -> Moment? {
+        guard memory.facts != nil else { return nil }
+        var moments = [Trial.pending(secondReading, at: now)]
+        for subject in subjects where dueNews(of: subject, at: now) != nil {
+            moments.append(waits(subject, at: now) ?? (asked == nil ? ticketTrial.due(at: now) : nil))
+        }
+        return moments.compactMap(\.self).min()
+    }
+}

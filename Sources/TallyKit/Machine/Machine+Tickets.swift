@@ -1,0 +1,44 @@
+extension Machine {
+    /// Tally knows by itself the cards that pushes started. A ticket that names activities covers no others.
+    func covers(_ ticket: HeldTicket, _ subject: Subject) -> Bool {
+        guard let activity = subject.activity else { return true }
+        return ticket.activities?.contains(activity) ?? !mustBeNamed(activity)
+    }
+
+    /// Cards that the app started, and those that Tally refused under a ticket without names.
+    private func mustBeNamed(_ activity: String) -> Bool {
+        (trials[.activity(activity)]?.refusedTickets ?? 0) > 0
+            || memory.cards.values.contains { $0.activity == activity && $0.start != nil }
+    }
+
+    mutating func ask(for subject: Subject, at now: Moment, _ actions: inout [Action]) {
+        guard asked == nil, ticketTrial.due(at: now) == nil, let facts = memory.facts else { return }
+        let activities = memory.activities
+        let request = TicketRequest(
+            deviceID: memory.deviceID,
+            environment: facts.environment,
+            activities: activities.contains(where: mustBeNamed) ? activities : nil,
+            signedOut: memory.signedOut
+        )
+        asked = request
+        actions.append(.getTicket(request))
+    }
+
+    mutating func take(
+        _ ticket: Ticket?,
+        for request: TicketRequest,
+        _ failure: String?,
+        at now: Moment,
+        _ actions: inout [Action]
+    ) {
+        // Somebody signed in or out in the meantime.
+        guard asked == request else { return }
+        asked = nil
+        guard let ticket else {
+            ticketTrial.fail(at: now, using: &random)
+            return tell(KitProblem(.ticketUnavailable, detail: failure), &actions)
+        }
+        ticketTrial = Trial()
+        memory.ticket = HeldTicket(ticket, for: request, session: memory.session, at: now)
+    }
+}

@@ -1,0 +1,138 @@
+/// All decisions of TallyKit: events in, actions out. It has no clock and does nothing itself.
+///
+/// It keeps what Tally should know (``Memory/facts``, ``Memory/cards``) beside what Tally has confirmed, and reports
+/// whatever differs. So a newer report replaces an older one, and nothing is lost with the process.
+package struct Machine: Sendable {
+    package internal(set) var memory: Memory
+    var random: any RandomNumberGenerator & Sendable
+
+    /// Reports on their way, by number.
+    var flights: [Int: Flight] = [:]
+    var trials: [Subject: Trial] = [:]
+    /// The request for a ticket that has not been answered.
+    var asked: TicketRequest?
+    var ticketTrial = Trial()
+    /// When ActivityKit's properties were read last, and whether they are being read.
+    var lastReading: Moment?
+    var isReading = false
+    /// When the second reading after a launch is due.
+    var secondReading: Moment?
+    /// Cards that one reading did not find.
+    var missing: Set<String> = []
+    /// Problems that were told, until the subject succeeds.
+    var told: Set<KitProblem> = []
+    var wake: Moment?
+
+    /// - Parameters:
+    ///   - memory: What was stored; nil at the first launch.
+    ///   - vendor: Apple's mark of this phone. A memory with another one was made on another phone.
+    ///   - random: For ids and for the jitter of retries.
+    package init(memory: Memory?, vendor: String?, random: any RandomNumberGenerator & Sendable) {
+        var random = random
+        if let memory, memory.vendor == nil || vendor == nil || memory.vendor == vendor {
+            self.memory = memory
+        } else {
+            self.memory = Memory(vendor: vendor, deviceID: Self.id(&random), installation: Self.id(&random))
+        }
+        self.random = random
+    }
+
+    /// Takes an event.
+    ///
+    /// - Returns: What is to be done, in this order.
+    package mutating func handle(_ event: Event, at now: Moment) -> [Action] {
+        let before = memory
+        var actions: [Action] = []
+        take(event, at: now, &actions)
+        work(at: now, &actions)
+        let next = nextWake(at: now)
+        if next != wake {
+            wake = next
+            actions.append(.wake(at: next))
+        }
+        // Whatever leaves stands in the memory first.
+        return memory == before ? actions : [.save] + actions
+    }
+
+    private mutating func take(_ event: Event, at now: Moment, _ actions: inout [Action]) {
+        switch event {
+        case .launched(let facts): launch(facts, at: now)
+        case .foreground: foreground(at: now)
+        case .timer: wake = nil
+        case .read(let reading): take(reading, at: now, &actions)
+        case .startToken(let type, let token): memory.facts?.startTokens[type] = token
+        case .deviceToken(let token): memory.facts?.deviceToken = token
+        case .card(let card): see(card, at: now, &actions)
+        case .starting(let activity, let start): memory.starting[activity] = start
+        case .notStarted(let activity): memory.starting[activity] = nil
+        case .ending(let card):
+            if memory.cards[card]?.endedByApp == nil { memory.cards[card]?.endedByApp = .asked }
+        case .signedIn: changeUser(signedOut: false, at: now, &actions)
+        case .signedOut: changeUser(signedOut: true, at: now, &actions)
+        case .ticket(let ticket, let request, let failure): take(ticket, for: request, failure, at: now, &actions)
+        case .answer(let number, let answer): take(answer, to: number, at: now, &actions)
+        case .noAnswer(let number): miss(number, at: now, &actions)
+        }
+    }
+
+    /// What the last process knew stays: a token that iOS has not told yet is not "no token".
+    private mutating func launch(_ new: PhoneFacts, at now: Moment) {
+        var facts = memory.facts ?? new
+        // Tokens of the other environment are of no use.
+        if facts.environment != new.environment { facts = new }
+        facts.osVersion = new.osVersion
+        facts.appVersion = new.appVersion
+        memory.facts = facts
+        lastReading = nil
+        secondReading = now + Self.secondReadingAfter
+        forgetOldCards(at: now)
+    }
+
+    private mutating func foreground(at now: Moment) {
+        lastReading = nil
+        // Answers may have been lost while the app was suspended.
+        for (number, flight) in flights where now - flight.since > Self.suspectAfter || now < flight.since {
+            flights[number] = nil
+        }
+        for subject in trials.keys where trials[subject]?.parkedNews == nil { trials[subject] = nil }
+        if asked == nil { ticketTrial = Trial() }
+    }
+
+    mutating func tell(_ problem: KitProblem, _ actions: inout [Action]) {
+        if told.insert(problem).inserted { actions.append(.problem(problem)) }
+    }
+
+    mutating func settle(_ subject: Subject) {
+        trials[subject] = nil
+        told = told.filter { $0.activity != subject.activity }
+    }
+
+    /// A random id of 32 hex digits.
+    static func id(_ random: inout any RandomNumberGenerator & Sendable) -> String {
+        (0..<16).map { _ in
+            let byte = String(UInt8.random(in: .min ... .max, using: &random), radix: 16)
+            return byte.count == 1 ? "0" + byte : byte
+        }
+        .joined()
+    }
+}
+
+extension Machine {
+    /// A property may be empty at launch and filled soon after.
+    static let secondReadingAfter: Double = 2
+    /// A report without an answer for so long is sent again when the app comes to the foreground.
+    static let suspectAfter: Double = 30
+    /// A report without an answer for so long is given up.
+    static let givenUpAfter: Double = 120
+    /// What Tally confirmed longer ago is confirmed once more, in case Tally has lost it.
+    static let confirmedFor: Double = 24 * 3600
+    /// A reading serves reports for so long.
+    static let readingServes: Double = 1
+}
+
+/// A report on its way.
+struct Flight: Sendable {
+    let report: Report
+    let session: Int
+    let since: Moment
+}

@@ -1,0 +1,25 @@
+extension Memory {
+    /// The activities that had a card on this phone, in order.
+    var activities: [String] { Set(cards.values.map(\.activity)).sorted() }
+
+    /// Activities whose card Tally does not know as it is now.
+    var unconfirmedActivities: [String] {
+        activities.filter { activity in
+            news(of: activity).map { .card($0) } != confirmedCards[activity]?.news
+        }
+    }
+
+    /// What Tally should know of an activity's card on this phone; nil while there is nothing to say.
+    func news(of activity: String) -> CardNews? {
+        let ofActivity = cards.values.filter { $0.activity == activity }.sorted { $0.number < $1.number }
+        if let card = ofActivity.first(where: \.isLive) {
+            if let channel = card.start?.channel {
+                return CardNews(card: card.id, reach: .channel(channel), revision: card.start?.revision)
+            }
+            return card.updateToken.map { CardNews(card: card.id, reach: .token($0), revision: card.start?.revision) }
+        }
+        // A duplicate was never Tally's card: the elder one is what is gone.
+        let gone = ofActivity.last { $0.endedByApp != .duplicate } ?? ofActivity.last
+        return gone.map { CardNews(card: $0.id, reach: .gone, revision: nil) }
+    }
+}

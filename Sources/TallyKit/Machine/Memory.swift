@@ -1,0 +1,47 @@
+/// What TallyKit keeps on the phone, outside of backups. It belongs to one installation of the app.
+package struct Memory: Codable, Hashable, Sendable {
+    /// What Tally has confirmed, and when.
+    package struct Confirmed: Codable, Hashable, Sendable {
+        package let news: News
+        package let at: Moment
+    }
+
+    /// Apple's mark of the phone at the first launch (`identifierForVendor`). A restored copy meets another.
+    package var vendor: String?
+    package var deviceID: String
+    package var installation: String
+    /// Counts the reports of this installation.
+    package var generation = 0
+    /// Counts sign-ins and sign-outs.
+    package var session = 0
+    package var signedOut = false
+    /// When Tally confirmed the sign-out.
+    package var signOutConfirmed: Moment?
+    package var ticket: HeldTicket?
+    /// Tally asked to be left alone until then.
+    package var pausedUntil: Moment?
+    package var facts: PhoneFacts?
+    package var confirmedPhone: Confirmed?
+    /// By ActivityKit's id.
+    package var cards: [String: Card] = [:]
+    package var cardCount = 0
+    /// By activity.
+    package var confirmedCards: [String: Confirmed] = [:]
+    /// Cards that the app is about to start, by activity.
+    package var starting: [String: AppStart] = [:]
+
+    package init(vendor: String?, deviceID: String, installation: String) {
+        self.vendor = vendor
+        self.deviceID = deviceID
+        self.installation = installation
+    }
+
+    /// The same facts for a phone that Tally does not know yet. The count goes on, lest two reports have one number.
+    mutating func renew(deviceID: String, installation: String) {
+        self.deviceID = deviceID
+        self.installation = installation
+        ticket = nil
+        confirmedPhone = nil
+        confirmedCards = [:]
+    }
+}

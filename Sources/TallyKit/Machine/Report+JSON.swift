@@ -1,0 +1,82 @@
+package import Foundation
+
+extension Report {
+    /// The path after `/v1/apps/{app}`.
+    package var path: String {
+        switch subject {
+        case .phone: "devices/\(deviceID)"
+        case .activity(let activity): "activities/\(activity)/subscriptions/\(deviceID)"
+        }
+    }
+
+    /// The body as JSON, without what is not known.
+    ///
+    /// - Throws: Never in practice: all of it is text and numbers.
+    package func body() throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return switch news {
+        case .phone(let facts, _): try encoder.encode(PhoneBody(facts, installation: installation, generation: number))
+        case .card(let card): try encoder.encode(CardBody(card, of: self))
+        }
+    }
+}
+
+/// The body of `PUT …/devices/{id}`.
+private struct PhoneBody: Encodable {
+    struct StartToken: Encodable {
+        var token: String
+        var generation: Int
+    }
+
+    var environment: String
+    var installation: String
+    var osVersion: String
+    var appVersion: String
+    var activitiesEnabled: Bool?
+    var frequentPushesEnabled: Bool?
+    var deviceToken: String?
+    var startTokens: [String: StartToken]?
+
+    init(_ facts: PhoneFacts, installation: String, generation: Int) {
+        environment = facts.environment
+        self.installation = installation
+        osVersion = facts.osVersion
+        appVersion = facts.appVersion
+        activitiesEnabled = facts.activitiesEnabled
+        frequentPushesEnabled = facts.frequentPushesEnabled
+        deviceToken = facts.deviceToken
+        let tokens = facts.startTokens.mapValues { StartToken(token: $0, generation: generation) }
+        startTokens = tokens.isEmpty ? nil : tokens
+    }
+}
+
+/// The body of `PUT …/activities/{id}/subscriptions/{device}`.
+private struct CardBody: Encodable {
+    var updateToken: String?
+    var channelId: String?
+    var ended: Bool?
+    var generation: Int
+    var knownRevision: Int?
+    var activitykitId: String
+    var environment: String
+    var installation: String
+    var osVersion: String
+    var appVersion: String
+
+    init(_ card: CardNews, of report: Report) {
+        switch card.reach {
+        case .token(let token): updateToken = token
+        case .channel(let channel): channelId = channel
+        case .gone: ended = true
+        }
+        generation = report.number
+        knownRevision = card.revision
+        activitykitId = card.card
+        environment = report.facts.environment
+        installation = report.installation
+        osVersion = report.facts.osVersion
+        appVersion = report.facts.appVersion
+    }
+}

@@ -1,0 +1,31 @@
+public import Foundation
+
+/// What Tally knows of this phone, for a debug view.
+public struct TallyStatus: Hashable, Sendable {
+    /// The id under which Tally knows this phone; nil before the first unlock after a restart.
+    public let deviceID: String?
+    /// When Tally confirmed a report of the phone last; nil if never.
+    public let phoneConfirmed: Date?
+    /// The types whose start tokens Tally knows.
+    public let startTokens: [String]
+    /// Whether the last change of user is known to Tally.
+    public let userConfirmed: Bool
+    /// When Tally confirmed the cards last, by activity.
+    public let cardsConfirmed: [String: Date]
+    /// Activities whose card Tally does not know as it is now.
+    public let cardsWaiting: [String]
+
+    package init(_ memory: Memory?) {
+        deviceID = memory?.deviceID
+        phoneConfirmed = memory?.confirmedPhone.map { Date(timeIntervalSince1970: $0.at) }
+        if case .phone(let facts, let session) = memory?.confirmedPhone?.news {
+            startTokens = facts.startTokens.keys.sorted()
+            userConfirmed = session == memory?.session
+        } else {
+            startTokens = []
+            userConfirmed = false
+        }
+        cardsConfirmed = memory?.confirmedCards.mapValues { Date(timeIntervalSince1970: $0.at) } ?? [:]
+        cardsWaiting = memory?.unconfirmedActivities ?? []
+    }
+}
