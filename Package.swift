@@ -498,6 +498,12 @@ if Context.environment["TALLY_BENCHES"] != nil {
             path: "tools/benches/sink",
             cSettings: [.define("_GNU_SOURCE")]
         ),
+        // The phones that report at kick-off: as little client as will do.
+        .executableTarget(
+            name: "bench-phones",
+            path: "tools/benches/phones",
+            cSettings: [.define("_GNU_SOURCE")]
+        ),
         .executableTarget(
             name: "bench-schema",
             dependencies: ["JSON", "JSONSchema"],

@@ -17,6 +17,7 @@ struct options {
     uint64_t delay;
     // Every so many answers one is a 410; 0 for never.
     uint64_t gone_every;
+    // What strict mode expects of every body; 0 for any length but none.
     size_t body;
     bool strict;
 };

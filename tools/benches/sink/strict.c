@@ -125,6 +125,6 @@ const char *strict_end(struct strict *strict, uint32_t stream) {
         fault("a body without a header block");
         return NULL;
     }
-    if (request->body != options.body) fault("the body's length");
+    if (options.body ? request->body != options.body : request->body == 0) fault("the body's length");
     return request->apns_id[0] ? request->apns_id : NULL;
 }

@@ -100,11 +100,11 @@ class Cluster(Program):
         names = ("synchronous_commit", "fsync", "full_page_writes", "shared_buffers", "wal_sync_method")
         return {name: self.query(f"SHOW {name}") for name in names}
 
-    def pgbench(self, script, clients, seconds):
-        """Transactions per second of a script, prepared statements."""
+    def pgbench(self, script, clients, seconds=None, turns=None, url=None):
+        """Transactions per second of a script, prepared statements; for some seconds, or so many turns of each client."""
+        length = ["-T", str(seconds)] if seconds else ["-t", str(turns)]
         said = said_by([
-            program("pgbench"), "-n", "-M", "prepared", "-c", str(clients), "-j", "1", "-T", str(seconds),
-            "-f", script, self.url,
+            program("pgbench"), "-n", "-M", "prepared", "-c", str(clients), "-j", "1", *length, "-f", script, url or self.url,
         ])  # fmt: skip
         found = re.search(r"tps = ([0-9.]+)", said)
         if not found:

@@ -75,3 +75,7 @@ class Daemon(Program):
     @property
     def resident_mib(self):
         return Process(self.process.pid).resident / 2**20
+
+    @property
+    def peak_mib(self):
+        return Process(self.process.pid).peak / 2**20

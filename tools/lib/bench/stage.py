@@ -97,11 +97,15 @@ class Stage:
                 break
         self.sink.counts()
 
-    def wait_for(self, pushes, limit=1800):
-        """Waits until the sink has seen so many; the moments when it had seen one, and all."""
+    def wait_for(self, pushes, limit=1800, right=False):
+        """Waits until the sink has seen so many; the moments when it had seen one, and all. `right`: a strict sink has found
+        nothing wrong with any of them."""
         seen, first, deadline = 0, None, time.monotonic() + limit
         while seen < pushes:
-            seen += self.sink.counts()["requests"]
+            counts = self.sink.counts()
+            seen += counts["requests"]
+            if right and counts["bad"]:
+                raise Failure(f"{counts['bad']} pushes were wrong; the first fault: {counts['fault']}")
             first = first or (time.monotonic() if seen else None)
             if time.monotonic() > deadline:
                 raise Failure(f"{seen} of {pushes} pushes have come to the sink within {limit} s")
