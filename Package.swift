@@ -146,6 +146,7 @@ let package = Package(
                 .embedInCode("V0032_suspects.sql"),
                 .embedInCode("V0033_lifted_halts.sql"),
                 .embedInCode("V0034_bounded_reads.sql"),
+                .embedInCode("V0035_token_prefixes.sql"),
             ],
             swiftSettings: swiftSettings
         ),

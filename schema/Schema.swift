@@ -38,5 +38,6 @@ package enum Schema {
         (32, "suspects", PackageResources.V0032_suspects_sql),
         (33, "lifted_halts", PackageResources.V0033_lifted_halts_sql),
         (34, "bounded_reads", PackageResources.V0034_bounded_reads_sql),
+        (35, "token_prefixes", PackageResources.V0035_token_prefixes_sql),
     ]
 }

@@ -133,26 +133,24 @@ struct ActivitySearch {
                 return try await part(id, visit, app)
             }
         }
+        return try await list(visit, app)
+    }
+
+    private func part(_ text: String, _ visit: Visit, _ app: String) async throws -> Found {
+        do {
+            return try await list(visit, app, part: text)
+        } catch let problem as Problem where problem.status == 422 {
+            return Found(activities: [], note: "An id has letters, digits and . _ : ~ - only.")
+        }
+    }
+
+    private func list(_ visit: Visit, _ app: String, part: String? = nil) async throws -> Found {
         let page = try await visit.get(
             APIPath("/v1/apps/\(app)/activities").with([
-                "type": type, "state": state, "limit": "25", "cursor": visit.query["cursor"],
+                "type": type, "state": state, "id_contains": part, "limit": "25", "cursor": visit.query["cursor"],
             ]),
             as: Page<ActivityResource>.self
         )
         return Found(activities: page.items, next: page.nextCursor)
-    }
-
-    /// Looks for a part of an id. The API finds whole ids only, so this looks through one page.
-    private func part(_ text: String, _ visit: Visit, _ app: String) async throws -> Found {
-        let page = try await visit.get(
-            APIPath("/v1/apps/\(app)/activities").with(["type": type, "state": state, "limit": "1000"]),
-            as: Page<ActivityResource>.self
-        )
-        let found = page.items.filter { $0.activityID.rawValue.contains(text) }
-        return Found(
-            activities: Array(found.prefix(100)),
-            note: page.nextCursor == nil
-                ? nil : "Searched the first \(page.items.count) activities for a part of an id."
-        )
     }
 }
