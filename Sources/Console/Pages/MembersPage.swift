@@ -53,7 +53,9 @@ enum MembersPage {
             as: AudiencePage.self
         )
         let room = Address("/console/activity", ["app": choice.id, "id": id])
-        let older = audience.nextCursor.map { Address("/console/activity/audience", ["app": choice.id, "id": id, "cursor": $0]) }
+        let older = audience.nextCursor.map {
+            Address("/console/activity/audience", ["app": choice.id, "id": id, "cursor": $0])
+        }
         let done = visit.query["done"].map { word -> HTML in
             let text = word == "removed" ? "Removed. Cards that have started stay." : "Added. Their phones are started."
             return Parts.note(.good, HTML(text))

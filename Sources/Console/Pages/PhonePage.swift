@@ -32,7 +32,8 @@ enum PhonePage {
         }
         let (stories, next) = try await stories(of: id, visit, app)
         let chosen =
-            visit.query["activity"].flatMap { name in stories.first { $0.activityID.rawValue == name } } ?? stories.first
+            visit.query["activity"].flatMap { name in stories.first { $0.activityID.rawValue == name } }
+            ?? stories.first
         let older = next.map { Address("/console/phone", ["app": app, "id": id, "cursor": $0]) }
         return layout.page(
             """

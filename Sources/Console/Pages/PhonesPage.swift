@@ -61,7 +61,8 @@ enum PhonesPage {
         do {
             return Found(devices: [try await visit.get("/v1/apps/\(app)/devices/\(word)")])
         } catch let problem as Problem where problem.status == 404 || problem.status == 422 {
-            let note = "A search takes a whole id, user:ID, the four digits that a masked token shows, or a whole token."
+            let note =
+                "A search takes a whole id, user:ID, the four digits that a masked token shows, or a whole token."
             return Found(devices: [], note: note)
         }
     }

@@ -113,7 +113,8 @@ enum TypePage {
     }
 
     /// Every version with its differences from the one before.
-    private static func table(_ versions: [TypeVersionResource], _ app: String, _ name: String, _ visit: Visit) -> HTML {
+    private static func table(_ versions: [TypeVersionResource], _ app: String, _ name: String, _ visit: Visit) -> HTML
+    {
         let sorted = versions.sorted { $0.version > $1.version }
         let rows = sorted.indices.map { index -> HTML in
             let version = sorted[index]

@@ -1,6 +1,7 @@
 package import APITypes
 package import ActivityModel
 import Postgres
+import Store
 
 extension Orchestrator {
     /// The story of an activity, or of one device's part in it: the newest entries first, and what it comes to.

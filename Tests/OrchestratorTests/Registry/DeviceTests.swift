@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import Cryptography
 import JSON
 import Postgres
 import Store
@@ -292,7 +293,7 @@ struct DeviceTests {
             #expect(try await found("aabbcc") == [])
 
             let other = BundleID(stored: "com.example.other")
-            _ = try await world.orchestrator.putApp(other, .production(key: nil))
+            _ = try await world.orchestrator.putApp(other, .production(key: try P256PrivateKey.generate().pem()))
             #expect(try await found("aabb", in: other) == [])
         }
     }
