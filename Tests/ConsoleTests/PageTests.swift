@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import JSON
 import Testing
 
 @testable import Console
