@@ -70,26 +70,22 @@ enum ActivitiesPage {
         )
     }
 
-    /// A small drawing of the latest changes of each activity.
+    /// A small drawing of the latest changes of each activity, as far as they are among the newest events of Tally: one
+    /// read of the database, however many activities there are.
     private static func changes(
         of activities: [ActivityResource],
         _ visit: Visit,
         _ app: String
     ) async -> [String: HTML] {
-        await withTaskGroup(of: (String, HTML).self) { group in
-            for activity in activities.prefix(25) {
-                let id = activity.activityID.rawValue
-                group.addTask {
-                    // A drawing that cannot be made is left out; the row says the rest.
-                    let answer = try? await visit.get(
-                        "/v1/apps/\(app)/activities/\(id)/timeline?limit=60",
-                        as: TimelineAnswer.self
-                    )
-                    let times = (answer?.page.items ?? []).filter { $0.kind == "accepted" }.map(\.at)
-                    return (id, Drawing.spark(times, label: "Changes of \(id)"))
-                }
-            }
-            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        let path = APIPath("/v1/events").with([
+            "bundle_id": app, "kind": "change_accepted", "order": "newest", "limit": "1000",
+        ])
+        // Drawings that cannot be made are left out; the rows say the rest.
+        let events = try? await visit.get(path, as: Page<EventResource>.self)
+        let times = Dictionary(grouping: events?.items ?? []) { $0.activityID?.rawValue ?? "" }
+        return activities.reduce(into: [:]) { drawings, activity in
+            let id = activity.activityID.rawValue
+            drawings[id] = Drawing.spark(times[id, default: []].map(\.at), label: "Changes of \(id)")
         }
     }
 }

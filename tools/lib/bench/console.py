@@ -122,6 +122,10 @@ def main():
             daemon = Daemon(
                 options.bin, url,
                 TALLY_APNS_PRODUCTION_DEVICE_URL=f"https://localhost:{sink.port}",
+                TALLY_APNS_PRODUCTION_BROADCAST_URL=f"https://localhost:{sink.port}",
+                TALLY_APNS_PRODUCTION_CHANNELS_URL=f"https://localhost:{sink.port}",
+                # The sink has no list of channels.
+                TALLY_LOG_LEVEL="critical",
                 TALLY_APNS_CA_FILE=os.path.join(folder, "ca.pem"),
             )  # fmt: skip
             daemon.migrate()

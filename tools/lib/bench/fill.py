@@ -84,8 +84,8 @@ def steps(size):
         FROM generate_series(2, {REVISIONS}) AS r, generate_series(1, {size.activities}) AS n;
         INSERT INTO schedules (activity_key, bundle_id, kind, due_at, body)
         SELECT n, '{APP}', 'end', now() + interval '1 day', '{{}}' FROM generate_series(1, {size.activities}) AS n;
-        INSERT INTO channels (bundle_id, environment, storage, state, apns_channel_id)
-        SELECT '{APP}', 'production', 'most_recent', 'ready', 'channel-' || n FROM generate_series(1, {size.activities}) AS n;
+        INSERT INTO channels (bundle_id, environment, storage, state, apns_channel_id, ready_at)
+        SELECT '{APP}', 'production', 'most_recent', 'ready', 'channel-' || n, now() FROM generate_series(1, {size.activities}) AS n;
         INSERT INTO audit_log (key_id, request_id, action, bundle_id, subject)
         SELECT 'bootstrap', 'request-' || n, 'schedule_run', '{APP}', 'schedule-' || n FROM generate_series(1, {size.activities}) AS n"""
     yield "devices", f"""
