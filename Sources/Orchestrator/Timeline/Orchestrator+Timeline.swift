@@ -51,7 +51,7 @@ extension Orchestrator {
             SELECT class::text, count(*) FILTER (WHERE priority = 10) FROM budget_ledger
             WHERE activity_key = \(subject.activityKey)
               AND decided_at > clock_timestamp() - \(Duration.seconds(budget.windowSeconds))
-            GROUP BY class ORDER BY class
+            GROUP BY budget_ledger.class ORDER BY budget_ledger.class
             """
         )
         return try rows.decoded(as: (String, Int64).self).map { name, spent in
