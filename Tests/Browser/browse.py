@@ -128,7 +128,7 @@ def keyboard(page):
 def standing_still(page):
     """The page is not renewed meanwhile, so that pictures of it show one moment."""
     held = []
-    page.route("**/*after=*", held.append)
+    page.route("**/*after=*", lambda route: held.append(route))
     # A renewal that was under way is through.
     page.wait_for_timeout(1000)
     yield
