@@ -147,7 +147,7 @@ def halt(page):
     finally:
         simulator("DELETE", "/faults/rejects")
     page.goto("/console")
-    page.get_by_text("Sending is halted").wait_for()
+    page.get_by_text("Sending is halted", exact=True).wait_for()
     page.get_by_role("link", name="See why, and resume").click()
     page.get_by_role("button", name="Resume, and try rejected tokens again").click()
     page.get_by_text("is resumed").wait_for()

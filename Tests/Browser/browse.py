@@ -173,7 +173,7 @@ def whole_match(page):
 def follow_live(page):
     """A change that another posts appears by itself."""
     page.goto(PAGES["activity"])
-    page.get_by_text("Live", exact=True).wait_for()
+    page.locator(".live-state.on").wait_for()
     minute = int(page.evaluate("Date.now() % 100000"))
     state = {"homeScore": 3, "awayScore": 3, "minute": minute, "period": "live"}
     post(f"/v1/apps/{APP}/activities/{ACTIVITY}/updates", {"content_state": state})
