@@ -153,7 +153,7 @@ def halt(page):
     page.get_by_text("is resumed").wait_for()
     until(lambda: not call("GET", f"{URL}/v1/apps/{APP}/halts")["items"])
     until(lambda: activity(name)["progress"]["current"] >= 100)
-    page.reload()
+    page.goto(PAGES["halts"])
     page.get_by_text("Nothing is halted").wait_for()
     post(path + "/end", {})
 
