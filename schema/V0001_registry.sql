@@ -129,6 +129,8 @@ COMMENT ON COLUMN devices.earlier_installations IS
 CREATE INDEX devices_by_user ON devices (bundle_id, user_id) WHERE user_id IS NOT NULL;
 CREATE INDEX devices_in_order ON devices (bundle_id, environment, device_key);
 CREATE INDEX devices_by_app_version ON devices (bundle_id, environment, app_version, device_key);
+-- By the first digits of a token, as answers show them. Equal keys share their entry, so these indexes stay small.
+CREATE INDEX devices_by_token_prefix ON devices (bundle_id, substring(device_token FROM 1 FOR 2)) WHERE device_token IS NOT NULL;
 
 CREATE TYPE token_state AS ENUM ('live', 'dead', 'rejected');
 
@@ -153,6 +155,7 @@ COMMENT ON COLUMN start_tokens.rejected_at IS 'When the token last became reject
 COMMENT ON COLUMN start_tokens.contradictions IS 'As subscriptions.contradictions.';
 CREATE INDEX start_tokens_rejected ON start_tokens (rejected_at) WHERE state = 'rejected';
 CREATE INDEX start_tokens_by_token ON start_tokens USING hash (token);
+CREATE INDEX start_tokens_by_token_prefix ON start_tokens (substring(token FROM 1 FOR 2));
 
 -- Each statement that rejects a token also stores the time.
 CREATE FUNCTION stamp_rejection() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -97,6 +97,7 @@ CREATE INDEX subscriptions_rejected ON subscriptions (rejected_at) WHERE state =
 -- A hash index has no order. The planner took an ordered one for the ring of a small activity, and read every card.
 CREATE INDEX subscriptions_by_device ON subscriptions USING hash (device_key);
 CREATE INDEX subscriptions_by_token ON subscriptions USING hash (update_token);
+CREATE INDEX subscriptions_by_token_prefix ON subscriptions (substring(update_token FROM 1 FOR 2)) WHERE update_token IS NOT NULL;
 CREATE INDEX subscriptions_withheld_suspects ON subscriptions (rejected_at)
     WHERE state = 'withheld' AND rejected_at IS NOT NULL;
 

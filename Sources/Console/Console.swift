@@ -9,6 +9,7 @@ import JSON
 package struct Console: Sendable {
     private let seal: SessionSeal
     private let memory = ConsoleMemory()
+    private let renewals = Renewals()
 
     package init(seal: SessionSeal) {
         self.seal = seal
@@ -42,11 +43,20 @@ package struct Console: Sendable {
             }
         }
         return await entrance.admitted(orElse: { entrance.signIn(status: 401) }) { visit in
-            await Self.carryOut(route, visit)
+            await carryOut(route, visit)
         }
     }
 
-    private static func carryOut(_ route: ConsoleRoute, _ visit: Visit) async -> ConsoleAnswer {
+    private func carryOut(_ route: ConsoleRoute, _ visit: Visit) async -> ConsoleAnswer {
+        guard visit.isRenewal else { return await Self.answer(route, visit) }
+        let key = Renewals.Key(address: visit.address, scopes: visit.owner.scopes, app: visit.owner.app)
+        var shared = visit
+        shared.formToken = .shared
+        let answer = await renewals.answer(key, now: visit.now) { [shared] in await Self.answer(route, shared) }
+        return answer.giving(visit.formToken)
+    }
+
+    private static func answer(_ route: ConsoleRoute, _ visit: Visit) async -> ConsoleAnswer {
         guard let handler = visit.request.method == "GET" ? route.get : route.post else {
             return ErrorPage.within(visit, status: 405, "This page takes no such request.")
         }
@@ -61,7 +71,8 @@ package struct Console: Sendable {
         do {
             return try await handler(visit)
         } catch let problem as Problem {
-            return ErrorPage.of(problem, visit)
+            let memory = await Gone.app(problem, visit)
+            return memory ?? ErrorPage.of(problem, visit)
         } catch {
             return ErrorPage.within(visit, status: 500, "The daemon failed. Its log says why.")
         }

@@ -41,6 +41,13 @@ struct ConsoleRoute: Sendable {
             post: ChangePage.take
         ),
         ConsoleRoute(
+            "/console/activity/audience",
+            needs: .publish,
+            toChange: .publish,
+            get: MembersPage.show,
+            post: MembersPage.take
+        ),
+        ConsoleRoute(
             "/console/activity/end",
             needs: .publish,
             toChange: .publish,

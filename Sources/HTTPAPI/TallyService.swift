@@ -79,8 +79,13 @@ package protocol TallyService: Sendable {
     func putDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> DeviceResource
     /// The same for a ticket. The caller learns nothing about the device, except why a report was ignored.
     func registerDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> StaleReport?
-    /// All devices, or those of one user.
-    func devices(_ app: BundleID, user: UserID?, _ page: PageRequest) async throws -> Page<DeviceResource>
+    /// All devices, or those of one user, or those that have a token or one that begins so.
+    func devices(
+        _ app: BundleID,
+        user: UserID?,
+        token: PushToken?,
+        _ page: PageRequest
+    ) async throws -> Page<DeviceResource>
     func device(_ app: BundleID, _ id: DeviceID) async throws -> DeviceResource
     func deleteDevice(_ app: BundleID, _ id: DeviceID) async throws
     /// The devices, cards and activities of a user.
@@ -144,6 +149,8 @@ package protocol TallyService: Sendable {
         _ app: BundleID,
         type: ActivityTypeName?,
         state: ActivityState?,
+        device: DeviceID?,
+        containing part: String?,
         _ page: PageRequest
     ) async throws -> Page<ActivityResource>
     /// The history of an activity, or of one device in it, newest first.
@@ -191,8 +198,12 @@ package protocol TallyService: Sendable {
 
     // MARK: Events
 
-    /// A page of events, oldest first. A short page is not always the last.
-    func events(matching filter: EventFilter, _ page: PageRequest) async throws -> Page<EventResource>
+    /// A page of events. A short page is not always the last.
+    func events(
+        matching filter: EventFilter,
+        order: EventOrder,
+        _ page: PageRequest
+    ) async throws -> Page<EventResource>
     /// The position that `text` names; nil: the current end of the stream.
     func eventPlace(_ text: String?) async throws -> EventCursor
     /// The events after a position, as soon as there are any. After `patience`, the page may be empty and only have a

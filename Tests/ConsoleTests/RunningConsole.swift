@@ -133,10 +133,15 @@ struct RunningConsole: Sendable {
         }
     }
 
-    private static func register(_ app: BundleID, _ orchestrator: Orchestrator) async throws {
+    /// Makes an app without types.
+    static func makeApp(_ app: BundleID, _ orchestrator: Orchestrator) async throws {
         let key = JSONValue.string(try P256PrivateKey.generate().pem()).text
         let body = #"{"team_id":"ABCDE12345","environments":{"production":{"key_id":"KEY1234567","private_key":"#
         _ = try await orchestrator.putApp(app, AppRequest(json: JSONValue(parsing: body + key + "}}}")))
+    }
+
+    private static func register(_ app: BundleID, _ orchestrator: Orchestrator) async throws {
+        try await makeApp(app, orchestrator)
         let type = """
             {"attributes_schema": {"type": "object", "properties": {"home": {"type": "string"}}}, "content_state_schema":
             {"type": "object", "properties": {"score": {"type": "integer"}, "note": {"type": "string"}}, "required": ["score"]}}

@@ -130,7 +130,7 @@ struct SecurityTests {
             let encoded = RunningConsole.encode(hostile)
             let names = [
                 "app", "id", "q", "name", "kind", "activity", "device", "action", "key", "state", "cursor", "next",
-                "link",
+                "link", "sent", "done", "after",
             ]
             for path in ConsoleRoute.all.map(\.path) + ["/console/sign-in", "/console/none"] {
                 var queries = names.map { "?\($0)=\(encoded)" }
@@ -147,7 +147,10 @@ struct SecurityTests {
             }
             let form =
                 names.map { ($0, hostile) }
-                + ["content_state", "policy", "request", "field.note", "at", "alert_title"].map { ($0, hostile) }
+                + [
+                    "content_state", "policy", "request", "field.note", "at", "alert_title", "alert_body", "urgency",
+                    "users", "devices", "version", "environment", "expires_at", "dismiss_minutes", "kept",
+                ].map { ($0, hostile) }
             for route in ConsoleRoute.all where route.post != nil {
                 let answer = try await console.post(route.path + Self.query, cookie, form)
                 #expect(!answer.text.contains("<script>alert"), "\(route.path)")

@@ -47,7 +47,7 @@ try_console() {
         "$PREPARED_PYTHON" Tests/Browser/browse.py "$TALLY_URL" \
             "$(sed -n 's/^console, signed in once with this link: //p' "$folder/tallyd.log")" \
             "$TALLY_API_KEY" "$(tally keys create looks --scope read --json | sed -n 's/.*"secret":"\([^"]*\)".*/\1/p')" \
-            "$TALLY_APP" final fan-1 "$BROWSER_MATCH" "$BROWSER_SHOTS"
+            "$TALLY_APP" final fan-1 "$BROWSER_MATCH" "$folder/state" "$BROWSER_SHOTS"
     )
 }
 

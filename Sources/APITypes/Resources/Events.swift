@@ -1,6 +1,12 @@
 package import ActivityModel
 package import JSON
 
+/// Where a page of events begins.
+package enum EventOrder: String, Sendable, Hashable, CaseIterable {
+    case oldestFirst = "oldest"
+    case newestFirst = "newest"
+}
+
 /// Something that happened, as `/v1/events` reports it. `docs/reference/events.md` explains each kind.
 package struct EventResource: Sendable, Hashable {
     /// The position in the stream. Send it as `Last-Event-ID` or `cursor` to continue after this event.

@@ -67,6 +67,23 @@ package struct TimelineEntry: Sendable, Hashable {
     }
 }
 
+/// What one class of destinations has spent of its budget.
+package struct BudgetUse: Sendable, Hashable {
+    package var budgetClass: String
+    /// The changes that were sent at priority 10 within the window.
+    package var spent: Int
+    /// The changes that the policy allows at priority 10 within the window.
+    package var units: Int
+    package var windowSeconds: Int
+
+    package init(budgetClass: String, spent: Int, units: Int, windowSeconds: Int) {
+        self.budgetClass = budgetClass
+        self.spent = spent
+        self.units = units
+        self.windowSeconds = windowSeconds
+    }
+}
+
 /// The history of an activity, or of one device in it: one page, newest first, with a summary.
 package struct TimelineAnswer: Sendable, Hashable {
     package var activityID: ActivityID
@@ -75,6 +92,8 @@ package struct TimelineAnswer: Sendable, Hashable {
     package var state: ActivityState
     package var revision: Revision
     package var verdict: Verdict
+    /// The budget of each class that has spent of it within the window.
+    package var budget: [BudgetUse]
     package var page: Page<TimelineEntry>
 
     package init(
@@ -83,6 +102,7 @@ package struct TimelineAnswer: Sendable, Hashable {
         state: ActivityState,
         revision: Revision,
         verdict: Verdict,
+        budget: [BudgetUse] = [],
         page: Page<TimelineEntry>
     ) {
         self.activityID = activityID
@@ -90,6 +110,7 @@ package struct TimelineAnswer: Sendable, Hashable {
         self.state = state
         self.revision = revision
         self.verdict = verdict
+        self.budget = budget
         self.page = page
     }
 }
@@ -177,6 +198,26 @@ extension TimelineEntry: APIAnswer {
     }
 }
 
+extension BudgetUse: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        let budgetClass = reader.required("class", .string)
+        let spent = reader.required("spent", .int)
+        let units = reader.required("units", .int)
+        let windowSeconds = reader.required("window_seconds", .int)
+        guard reader.finish(), let budgetClass, let spent, let units, let windowSeconds else { return nil }
+        self.init(budgetClass: budgetClass, spent: spent, units: units, windowSeconds: windowSeconds)
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("class", budgetClass)
+        fields.add("spent", spent)
+        fields.add("units", units)
+        fields.add("window_seconds", windowSeconds)
+        return fields.json
+    }
+}
+
 extension TimelineAnswer: APIAnswer {
     package init?(reader: inout ObjectReader) {
         let activityID = reader.required("activity_id", .activityID)
@@ -184,6 +225,7 @@ extension TimelineAnswer: APIAnswer {
         let state = reader.required("state", .word(ActivityState.self))
         let revision = reader.required("revision", .int64)
         let verdict = reader.required("verdict", .object(Verdict.self))
+        let budget = reader.optional("budget", .list(of: .object(BudgetUse.self)))
         let items = reader.required("items", .list(of: .object(TimelineEntry.self)))
         let nextCursor = reader.optional("next_cursor", .string)
         guard reader.finish(), let activityID, let state, let revision, let verdict, let items else { return nil }
@@ -193,6 +235,7 @@ extension TimelineAnswer: APIAnswer {
             state: state,
             revision: revision,
             verdict: verdict,
+            budget: budget ?? [],
             page: Page(items: items, nextCursor: nextCursor)
         )
     }
@@ -205,6 +248,7 @@ extension TimelineAnswer: APIAnswer {
         fields.add("state", state.rawValue)
         fields.add("revision", revision)
         fields.add("verdict", verdict)
+        fields.add("budget", budget)
         fields.add("items", page.items)
         fields.add("next_cursor", page.nextCursor.map { JSONValue.string($0) } ?? .null)
         return fields.json

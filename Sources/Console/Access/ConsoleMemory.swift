@@ -18,6 +18,7 @@ final class ConsoleMemory: Sendable {
     }
 
     private let state = Mutex(State())
+    let rates = Rates()
 
     /// The seconds until this client may try a key again; nil: now.
     func wait(of client: String, now: Instant) -> Int64? {

@@ -56,7 +56,8 @@ struct Entrance: Sendable {
                 owner: owner,
                 secret: session.secret,
                 formToken: FormToken(text: seal.formToken(for: session.id)),
-                api: api
+                api: api,
+                rates: memory.rates
             )
         )
     }
@@ -183,5 +184,12 @@ struct FormToken: Sendable {
 
     let text: String
 
-    var html: HTML { "<input type=\"hidden\" name=\"form_token\" value=\"\(text)\">" }
+    /// Stands for the token of each visit that gets the same rendering. No text that is escaped contains this character.
+    static let shared = FormToken(text: "\0")
+
+    var html: HTML {
+        text == Self.shared.text
+            ? "<input type=\"hidden\" name=\"form_token\" value=\"\0\">"
+            : "<input type=\"hidden\" name=\"form_token\" value=\"\(text)\">"
+    }
 }

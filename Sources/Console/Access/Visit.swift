@@ -9,10 +9,14 @@ struct Visit: Sendable {
     let form: FormFields
     let owner: KeyOwner
     let secret: String
-    let formToken: FormToken
+    var formToken: FormToken
     let api: any ConsoleAPI
+    let rates: Rates
 
     var now: Instant { request.now }
+
+    /// Whether the browser asks for the live parts of a page that it shows.
+    var isRenewal: Bool { request.method == "GET" && query[Renewals.parameter] != nil }
 
     /// The path and query of this page.
     var address: String { request.query.isEmpty ? request.path : request.path + "?" + request.query }

@@ -16,15 +16,21 @@ async function page(address) {
 }
 
 // Replaces the live parts by those of the same page as it is now.
-let due = false, busy = false;
-async function renew() {
+const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
+let due = false, busy = false, last = "0-0";
+async function renew(event) {
+  if (event && event.lastEventId) last = event.lastEventId;
   due = true;
   if (busy || document.hidden) return;
   busy = true;
+  // A change and the first answers of APNs come close together.
+  await pause(250);
   while (due && !document.hidden) {
     due = false;
     try {
-      const next = await page(location.href);
+      const address = new URL(location.href);
+      address.searchParams.set("after", last);
+      const next = await page(address);
       for (const old of document.querySelectorAll("[data-part]")) {
         const part = next.getElementById(old.id);
         if (!part || old.contains(document.activeElement) || part.innerHTML === old.innerHTML) continue;
@@ -33,7 +39,7 @@ async function renew() {
         part.querySelectorAll("details").forEach((d, i) => { d.open = Boolean(open[i]); });
       }
     } catch { /* The stream's own reconnection brings the next try. */ }
-    await new Promise((done) => setTimeout(done, 1000));
+    await pause(1000);
   }
   busy = false;
 }
@@ -60,6 +66,7 @@ if (main && main.dataset.live) {
     if (on && was === false) renew();
     was = on;
   });
+  if (main.dataset.every) setInterval(renew, main.dataset.every * 1000);
   document.addEventListener("visibilitychange", () => { if (!document.hidden) renew(); });
 }
 

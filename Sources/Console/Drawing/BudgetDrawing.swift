@@ -3,26 +3,21 @@ import ActivityModel
 
 /// The budget of each class of phones: the changes that left at priority 10 within the window.
 enum BudgetDrawing {
-    static func html(_ entries: [TimelineEntry], policy: Policy, now: Instant) -> HTML {
-        let window = Int64(policy.budget.windowSeconds)
-        let recent = entries.filter { $0.kind == "priority" && $0.at.unixSeconds > now.unixSeconds - window }
-        let classes = [
-            ("ordinary", policy.budget.ordinary), ("frequent", policy.budget.frequent),
-            ("channel", policy.budget.ordinary),
-        ]
-        let rows = classes.compactMap { name, quota -> HTML? in
-            let decisions = recent.filter { $0.budgetClass == name }
-            guard let newest = decisions.first else { return nil }
-            let spent = decisions.filter { $0.priority == 10 }.count
+    /// - `entries`: the newest ones of the timeline. The newest decision of a class stands there, unless it is older.
+    static func html(_ budget: [BudgetUse], _ entries: [TimelineEntry]) -> HTML {
+        let rows = budget.map { use -> HTML in
+            let newest = entries.first { $0.kind == "priority" && $0.budgetClass == use.budgetClass }
+            let why = newest.map { entry -> HTML in
+                "<small>Priority \(entry.priority.map(String.init) ?? "–"): \(entry.explanation ?? entry.text)</small>"
+            }
             return """
-                <div class="gauge"><dt>\(name) <small>\(spent) of \(quota) in \(Parts.duration(window))</small></dt>
-                <dd>\(Drawing.gauge(spent, of: quota, label: "Budget of the class \(name)"))
-                <small>Priority \(newest.priority.map(String.init) ?? "–"): \(newest.explanation ?? newest.text)</small></dd></div>
+                <div class="gauge"><dt>\(use.budgetClass) <small>\(use.spent) of \(use.units) in \(Parts.duration(Int64(use.windowSeconds)))</small></dt>
+                <dd>\(Drawing.gauge(use.spent, of: use.units, label: "Budget of the class \(use.budgetClass)"))
+                \(why)</dd></div>
                 """
         }
-        if rows.isEmpty {
-            return "<p class=\"empty\">No change was sent within \(Parts.duration(window)). The budget is full.</p>"
-        }
-        return "<dl class=\"gauges\">\(rows)</dl>"
+        return rows.isEmpty
+            ? "<p class=\"empty\">Nothing was spent within the window. The budget is full.</p>"
+            : "<dl class=\"gauges\">\(rows)</dl>"
     }
 }

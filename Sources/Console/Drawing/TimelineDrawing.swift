@@ -31,9 +31,13 @@ struct TimelineDrawing {
 
     private let marks: [Mark]
 
-    /// The entries of a timeline, which name each push.
-    init(entries: [TimelineEntry]) {
-        marks = entries.map { entry in
+    /// Whether there are older entries, which are not drawn.
+    private let isCut: Bool
+
+    /// The newest entries of a timeline.
+    init(_ page: Page<TimelineEntry>) {
+        isCut = page.nextCursor != nil
+        marks = page.items.map { entry in
             let lane: Lane =
                 switch entry.kind {
                 case "accepted", "priority", "registered": .changes
@@ -42,28 +46,6 @@ struct TimelineDrawing {
                 }
             let pushes = entry.counts.map { $0.values.reduce(0, +) } ?? 1
             return Mark(at: entry.at, lane: lane, title: entry.text, pushes: pushes, isLoud: entry.hasAlert == true)
-        }
-    }
-
-    /// The events of an activity, which count pushes. They reach further back than a page of the timeline.
-    init(events: [EventResource]) {
-        marks = events.map { event in
-            let facts = event.detail
-            let revision = facts["revision"].map { " revision \($0.text)" } ?? ""
-            switch event.kind {
-            case "change_accepted":
-                let title = (facts["event"]?.string ?? "change") + revision
-                return Mark(at: event.at, lane: .changes, title: title, isLoud: facts["alert"]?.bool == true)
-            case "pushes_answered":
-                let pushes = facts["pushes"]?.int64 ?? 1
-                let isFine = facts["answers"]?.object?.keys.allSatisfy { $0 == "200" } ?? true
-                let title = "\(pushes) pushes," + revision
-                return Mark(at: event.at, lane: isFine ? .pushes : .trouble, title: title, pushes: Int(pushes))
-            case "changes_merged", "provider_resumed":
-                return Mark(at: event.at, lane: .changes, title: event.kind.replacing("_", with: " "))
-            default:
-                return Mark(at: event.at, lane: .trouble, title: event.kind.replacing("_", with: " ") + revision)
-            }
         }
     }
 
@@ -90,6 +72,7 @@ struct TimelineDrawing {
             <div class="wide" tabindex="0" role="region" aria-label="Timeline">
             <svg class="timeline" viewBox="0 0 960 \(Drawing.number(height))" role="img" \
             aria-label="\(marks.count) moments of the timeline; the table below lists the newest">\(lanes)\(drawn)\(ends)</svg></div>
+            \(isCut ? "<p class=\"hint\">The newest \(marks.count) entries are drawn.</p>" as HTML : "")
             """
     }
 

@@ -70,26 +70,22 @@ enum ActivitiesPage {
         )
     }
 
-    /// A small drawing of the latest changes of each activity.
+    /// A small drawing of the latest changes of each activity, as far as they are among the newest events of Tally: one
+    /// read of the database, however many activities there are.
     private static func changes(
         of activities: [ActivityResource],
         _ visit: Visit,
         _ app: String
     ) async -> [String: HTML] {
-        await withTaskGroup(of: (String, HTML).self) { group in
-            for activity in activities.prefix(25) {
-                let id = activity.activityID.rawValue
-                group.addTask {
-                    // A drawing that cannot be made is left out; the row says the rest.
-                    let answer = try? await visit.get(
-                        "/v1/apps/\(app)/activities/\(id)/timeline?limit=60",
-                        as: TimelineAnswer.self
-                    )
-                    let times = (answer?.page.items ?? []).filter { $0.kind == "accepted" }.map(\.at)
-                    return (id, Drawing.spark(times, label: "Changes of \(id)"))
-                }
-            }
-            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        let path = APIPath("/v1/events").with([
+            "bundle_id": app, "kind": "change_accepted", "order": "newest", "limit": "1000",
+        ])
+        // Drawings that cannot be made are left out; the rows say the rest.
+        let events = try? await visit.get(path, as: Page<EventResource>.self)
+        let times = Dictionary(grouping: events?.items ?? []) { $0.activityID?.rawValue ?? "" }
+        return activities.reduce(into: [:]) { drawings, activity in
+            let id = activity.activityID.rawValue
+            drawings[id] = Drawing.spark(times[id, default: []].map(\.at), label: "Changes of \(id)")
         }
     }
 }
@@ -133,26 +129,24 @@ struct ActivitySearch {
                 return try await part(id, visit, app)
             }
         }
+        return try await list(visit, app)
+    }
+
+    private func part(_ text: String, _ visit: Visit, _ app: String) async throws -> Found {
+        do {
+            return try await list(visit, app, part: text)
+        } catch let problem as Problem where problem.status == 422 {
+            return Found(activities: [], note: "An id has letters, digits and . _ : ~ - only.")
+        }
+    }
+
+    private func list(_ visit: Visit, _ app: String, part: String? = nil) async throws -> Found {
         let page = try await visit.get(
             APIPath("/v1/apps/\(app)/activities").with([
-                "type": type, "state": state, "limit": "25", "cursor": visit.query["cursor"],
+                "type": type, "state": state, "id_contains": part, "limit": "25", "cursor": visit.query["cursor"],
             ]),
             as: Page<ActivityResource>.self
         )
         return Found(activities: page.items, next: page.nextCursor)
-    }
-
-    /// Looks for a part of an id. The API finds whole ids only, so this looks through one page.
-    private func part(_ text: String, _ visit: Visit, _ app: String) async throws -> Found {
-        let page = try await visit.get(
-            APIPath("/v1/apps/\(app)/activities").with(["type": type, "state": state, "limit": "1000"]),
-            as: Page<ActivityResource>.self
-        )
-        let found = page.items.filter { $0.activityID.rawValue.contains(text) }
-        return Found(
-            activities: Array(found.prefix(100)),
-            note: page.nextCursor == nil
-                ? nil : "Searched the first \(page.items.count) activities for a part of an id."
-        )
     }
 }

@@ -11,19 +11,18 @@ enum EventsPage {
         let (kind, activity, device) = (visit.query["kind"], visit.query["activity"], visit.query["device"])
         let path = APIPath("/v1/events").with([
             "bundle_id": app, "activity_id": activity, "device_id": device, "kind": kind, "limit": "50",
-            "cursor": visit.query["cursor"] ?? "0-0",
+            "order": "newest", "cursor": visit.query["cursor"],
         ])
         let page = try await visit.get(path, as: Page<EventResource>.self)
         let stream = Address(
             "/console/events/stream",
             ["bundle_id": app, "activity_id": activity, "device_id": device, "kind": kind]
         )
-        let newer = page.nextCursor.map { cursor -> HTML in
-            let address = Address(
+        let older = page.nextCursor.map { cursor in
+            Address(
                 "/console/events",
                 ["app": app, "activity": activity, "device": device, "kind": kind, "cursor": cursor]
             )
-            return "<p class=\"more\"><a href=\"\(address)\">Newer</a></p>"
         }
         return Layout(visit: visit, title: "Events", place: .events, choice: choice).page(
             """
@@ -37,7 +36,7 @@ enum EventsPage {
             <p class="hint" id="tail-state" role="status">Needs JavaScript.</p>
             <div class="wide" tabindex="0" role="region" aria-label="Live events"><table id="tail" data-tail="\(stream)"><thead><tr><th scope="col">When</th><th scope="col">Kind</th>\
             <th scope="col">Activity</th><th scope="col">Phone</th><th scope="col">Detail</th></tr></thead><tbody></tbody></table></div></section>
-            <section><h2 id="past">Before, oldest first</h2>\(table(page.items, visit))\(newer)</section>
+            <section><h2 id="past">Before</h2>\(table(page.items, visit))\(Parts.more(older))</section>
             """
         )
     }

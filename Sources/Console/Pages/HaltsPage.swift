@@ -36,7 +36,7 @@ enum HaltsPage {
         async let text = visit.text("/metrics")
         let events = try await visit.get(
             APIPath("/v1/events").with([
-                "bundle_id": app, "kind": "provider_halted,provider_resumed", "cursor": "0-0", "limit": "50",
+                "bundle_id": app, "kind": "provider_halted,provider_resumed", "order": "newest", "limit": "50",
             ]),
             as: Page<EventResource>.self
         )
@@ -64,7 +64,7 @@ enum HaltsPage {
             <p class="lead">Tally halts sending when APNs rejects tokens in masses, so that a wrong setting does not lose them all. Check the environment and the signing key before you resume.</p>
             \(outcome)
             <div id="halts" data-part>\(Parts.table("Halts", ["App", "Environment", "State", "Resume"], rows, empty: "Nothing is halted."))</div>
-            <section><h2 id="past">Before</h2>\(EventsPage.table(events.items.reversed(), visit))</section>
+            <section><h2 id="past">Before</h2>\(EventsPage.table(events.items, visit))</section>
             """,
             status: status
         )

@@ -10,6 +10,8 @@ struct Layout: Sendable {
     var choice: AppChoice?
     /// The address of server-sent events. Each one makes the browser renew the page's live parts.
     var live: Address?
+    /// The seconds after which the browser renews the live parts anyway.
+    var every: Int?
 
     /// The entries of the navigation, in order.
     enum Place: String, CaseIterable {
@@ -68,7 +70,9 @@ struct Layout: Sendable {
         }
     }
 
-    func page(_ content: HTML, status: Int = 200) -> ConsoleAnswer { .page(html(content), status: status) }
+    func page(_ content: HTML, status: Int = 200) -> ConsoleAnswer {
+        visit.isRenewal ? .page("<main>\(content)</main>", status: status) : .page(html(content), status: status)
+    }
 
     private func html(_ content: HTML) -> HTML {
         Self.document(
@@ -88,7 +92,7 @@ struct Layout: Sendable {
             </header>
             <div class="frame">
             <nav class="pages" aria-label="Pages"><ul>\(entries)</ul></nav>
-            <main id="main"\(live.map { " data-live=\"\($0)\"" as HTML })>
+            <main id="main"\(live.map { " data-live=\"\($0)\"" as HTML })\(every.map { " data-every=\"\($0)\"" as HTML })>
             \(content)
             </main>
             </div>

@@ -16,21 +16,12 @@ enum MatchRoom {
         }
         let device = visit.query["device"]
         let path = APIPath("/v1/apps/\(app)/activities/\(id)/timeline")
-        async let answer = visit.get(path.with(["limit": "200", "device_id": device]), as: TimelineAnswer.self)
-        async let type = visit.get("/v1/apps/\(app)/types/\(activity.type.rawValue)", as: TypeResource.self)
+        async let answer = visit.get(path.with(["limit": "500", "device_id": device]), as: TimelineAnswer.self)
         async let cards = visit.get(
             APIPath("/v1/apps/\(app)/activities/\(id)/subscriptions").with(["limit": "12"]),
             as: Page<SubscriptionResource>.self
         )
-        // Aggregated, so that a drawing covers the whole match however many phones follow it.
-        async let moments = visit.get(
-            APIPath("/v1/events").with(["bundle_id": app, "activity_id": id, "cursor": "0-0", "limit": "1000"]),
-            as: Page<EventResource>.self
-        )
         let timeline = try await answer
-        let drawing =
-            device == nil
-            ? TimelineDrawing(events: try await moments.items) : TimelineDrawing(entries: timeline.page.items)
         let layout = Layout(
             visit: visit,
             title: id,
@@ -47,11 +38,11 @@ enum MatchRoom {
             <section><h2 id="delivery">Revision <span id="room-revision" data-part>\(activity.revision)</span></h2>
             <div id="room-delivery" data-part>\(delivery(activity, timeline.verdict))</div></section>
             <section><h2 id="budget">Budget</h2>
-            <div id="room-budget" data-part>\(BudgetDrawing.html(timeline.page.items, policy: try await type.policy, now: visit.now))</div></section>
+            <div id="room-budget" data-part>\(BudgetDrawing.html(timeline.budget, timeline.page.items))</div></section>
             </div>
             <section><h2 id="timeline">Timeline\(device.map { " of \($0)" as HTML })</h2>
             \(device == nil ? "" : whole(app, id))
-            <div id="room-timeline" data-part>\(drawing.html)\(story(timeline, app, visit))</div></section>
+            <div id="room-timeline" data-part>\(TimelineDrawing(timeline.page).html)\(story(timeline, app, visit))</div></section>
             <section><h2 id="audience">Audience</h2>
             <div id="room-audience" data-part>\(audience(activity, try await cards, app, visit))</div></section>
             <section><h2 id="schedules">Schedules</h2>
@@ -70,6 +61,7 @@ enum MatchRoom {
             visit.allows(.publish) && activity.state != .ended
             ? """
             <p class="acts"><a class="button main" href="\(Address("/console/activity/change", query))">Post a change</a> \
+            <a class="button" href="\(Address("/console/activity/audience", query))">Audience</a> \
             <a class="button" href="\(Address("/console/activity/end", query))">End</a></p>
             """ : ""
         let type = Address("/console/type", ["app": app, "name": activity.type.rawValue])
@@ -179,7 +171,7 @@ enum MatchRoom {
     private static func gone(_ visit: Visit, _ choice: AppChoice, _ id: String) async throws -> ConsoleAnswer {
         // Without its events the page says only that the activity is gone.
         let events = try? await visit.get(
-            APIPath("/v1/events").with(["bundle_id": choice.id, "activity_id": id, "cursor": "0-0", "limit": "50"]),
+            APIPath("/v1/events").with(["bundle_id": choice.id, "activity_id": id, "order": "newest", "limit": "50"]),
             as: Page<EventResource>.self
         )
         let known = events?.items ?? []

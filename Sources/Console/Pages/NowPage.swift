@@ -26,12 +26,13 @@ enum NowPage {
             title: "Now",
             place: .now,
             choice: choice,
-            live: Address("/console/events/stream", ["bundle_id": app])
+            live: Address("/console/events/stream", ["bundle_id": app]),
+            every: 5
         )
         return layout.page(
             """
             <h1>Now</h1>
-            <div id="now-state" data-part>\(state(metrics, warnings, app))\(figures(metrics))</div>
+            <div id="now-state" data-part>\(state(metrics, warnings, app))\(figures(metrics, visit))</div>
             <section><h2 id="live">Live activities</h2>
             <div id="now-live" data-part>\(ActivitiesPage.table(activities.items, app: app, visit: visit))
             \(activities.nextCursor == nil ? "" : more(app))</div></section>
@@ -62,21 +63,31 @@ enum NowPage {
         return Parts.note(.good, "<strong>Tally is working.</strong> Nothing is halted.")
     }
 
-    private static func figures(_ metrics: MetricSamples) -> HTML {
+    private static func figures(_ metrics: MetricSamples, _ visit: Visit) -> HTML {
         let answers = metrics.all("tally_apns_responses_total")
         let accepted = answers.filter { $0.labels["status"]?.hasPrefix("2") == true }.reduce(0) { $0 + $1.value }
         let refused = answers.reduce(0) { $0 + $1.value } - accepted
         let waiting = metrics.all("tally_work_waiting_seconds").map(\.value).max() ?? 0
+        let counts = ["accepted": accepted, "refused": refused, "requests": metrics.sum("tally_http_requests_total")]
+        let rates = visit.rates.note(counts, of: visit.owner.app?.rawValue, at: visit.now)
         return """
             <dl class="figures">
-            \(figure("Pushes accepted", Parts.count(Int(accepted)), "by APNs since this daemon started"))
-            \(figure("Refused", Parts.count(Int(refused)), "by APNs since this daemon started"))
+            \(figure("Pushes accepted", rates["accepted"], of: accepted, "by APNs"))
+            \(figure("Refused", rates["refused"], of: refused, "by APNs"))
             \(figure("Backlog", waiting < 1 ? "none" : Parts.duration(Int64(waiting)), "age of the oldest work that is due"))
             \(figure("APNs connections", Parts.count(Int(metrics.sum("tally_apns_connections"))), "open now"))
-            \(figure("Requests", Parts.count(Int(metrics.sum("tally_http_requests_total"))), "to the API since this daemon started"))
+            \(figure("Requests", rates["requests"], of: counts["requests"] ?? 0, "to the API"))
             \(figure("Event readers", Parts.count(Int(metrics.sum("tally_http_event_readers"))), "connected now"))
             </dl>
             """
+    }
+
+    /// How often something happens, beside how often it has since this daemon started.
+    private static func figure(_ name: String, _ rate: Rates.Rate?, of total: Double, _ unit: String) -> HTML {
+        let rest = "\(Parts.count(Int(total))) since this daemon started"
+        guard let rate else { return figure(name, "–", "a second \(unit); measured from now on; \(rest)") }
+        let text = rate.perSecond < 10 ? Drawing.number(rate.perSecond) : Parts.count(Int(rate.perSecond.rounded()))
+        return figure(name, text, "a second \(unit) in the last \(rate.seconds) s; \(rest)")
     }
 
     private static func figure(_ name: String, _ value: String, _ unit: String) -> HTML {

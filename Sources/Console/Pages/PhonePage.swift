@@ -3,7 +3,7 @@ import ActivityModel
 
 /// One phone: what it shows and why, its tokens, and what happened to it.
 enum PhonePage {
-    /// The live activities that the page asks about.
+    /// The live activities on one page. A phone shows a few at a time.
     private static let most = 20
 
     static func show(_ visit: Visit) async throws -> ConsoleAnswer {
@@ -21,24 +21,26 @@ enum PhonePage {
         do {
             device = try await visit.get("/v1/apps/\(app)/devices/\(id)")
         } catch let problem as Problem where problem.status == 404 {
+            let memory = await Gone.memory(of: id, .deviceDeleted, in: app, visit)
             return layout.page(
                 """
-                <h1>\(id)</h1><p class="lead">No phone has this id in \(app). It was deleted, or it never registered.
-                Everything about a phone is deleted with it. The <a href="\(Address("/console/audit", ["app": app]))">audit log</a> says who did that.</p>
+                <h1>\(id)</h1><p class="lead">No phone has this id in \(app). Everything about a phone is deleted with it.</p>
+                \(memory)
                 """,
                 status: 404
             )
         }
-        let stories = try await stories(of: id, visit, app)
-        let shown = stories.filter { $0.verdict.code != "not_followed" }
+        let (stories, next) = try await stories(of: id, visit, app)
         let chosen =
-            visit.query["activity"].flatMap { name in stories.first { $0.activityID.rawValue == name } } ?? shown.first
+            visit.query["activity"].flatMap { name in stories.first { $0.activityID.rawValue == name } }
+            ?? stories.first
+        let older = next.map { Address("/console/phone", ["app": app, "id": id, "cursor": $0]) }
         return layout.page(
             """
             <div class="title"><h1>\(id)</h1>\(Parts.badge(device.environment.rawValue, .plain))</div>
             <div id="phone-facts" data-part>\(facts(device, visit, app))</div>
             <section><h2 id="shows">What it shows, and why</h2>
-            <div id="phone-shows" data-part>\(table(shown, id, app))</div></section>
+            <div id="phone-shows" data-part>\(table(stories, id, app))\(Parts.more(older))</div></section>
             <section><h2 id="tokens">Start tokens</h2>\(tokens(device, visit))</section>
             \(chosen.map { story($0, app, visit) })
             """
@@ -60,15 +62,21 @@ enum PhonePage {
         ])
     }
 
-    /// What the API says about this phone in each live activity, and in the one that the address names.
-    private static func stories(of id: String, _ visit: Visit, _ app: String) async throws -> [TimelineAnswer] {
+    /// What the API says about this phone in each live activity that it follows, and in the one that the address names.
+    private static func stories(
+        of id: String,
+        _ visit: Visit,
+        _ app: String
+    ) async throws -> (stories: [TimelineAnswer], next: String?) {
         let page = try await visit.get(
-            APIPath("/v1/apps/\(app)/activities").with(["state": "live", "limit": String(most)]),
+            APIPath("/v1/apps/\(app)/activities").with([
+                "state": "live", "device_id": id, "limit": String(most), "cursor": visit.query["cursor"],
+            ]),
             as: Page<ActivityResource>.self
         )
         var names = page.items.map(\.activityID.rawValue)
         if let named = visit.query["activity"], !names.contains(named) { names.insert(named, at: 0) }
-        return await withTaskGroup(of: (Int, TimelineAnswer?).self) { group in
+        let stories = await withTaskGroup(of: (Int, TimelineAnswer?).self) { group in
             for (index, name) in names.enumerated() {
                 group.addTask {
                     let path = APIPath("/v1/apps/\(app)/activities/\(name)/timeline")
@@ -79,6 +87,7 @@ enum PhonePage {
             let answers = await group.reduce(into: [(Int, TimelineAnswer?)]()) { $0.append($1) }
             return answers.sorted { $0.0 < $1.0 }.compactMap(\.1)
         }
+        return (stories, page.nextCursor)
     }
 
     private static func table(_ stories: [TimelineAnswer], _ id: String, _ app: String) -> HTML {
@@ -95,7 +104,7 @@ enum PhonePage {
             "Cards",
             ["Activity", "State", "Verdict", "Why"],
             rows,
-            empty: "It follows none of the first \(most) live activities."
+            empty: "It follows no live activity."
         )
     }
 
@@ -128,7 +137,7 @@ enum PhonePage {
     private static func story(_ story: TimelineAnswer, _ app: String, _ visit: Visit) -> HTML {
         """
         <section><h2 id="story">Story of \(story.activityID.rawValue) on this phone</h2>
-        <div id="phone-story" data-part>\(TimelineDrawing(entries: story.page.items).html)\(MatchRoom.story(story, app, visit))</div></section>
+        <div id="phone-story" data-part>\(TimelineDrawing(story.page).html)\(MatchRoom.story(story, app, visit))</div></section>
         """
     }
 }

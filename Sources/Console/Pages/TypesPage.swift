@@ -36,6 +36,7 @@ enum TypePage {
     static func check(_ visit: Visit) async throws -> ConsoleAnswer {
         let app = try await visit.choice().id
         let name = visit.query["name"] ?? ""
+        if let version = visit.form["version"] { return try await retire(version, of: name, app, visit) }
         // The page says that it is no JSON.
         guard let content = try? JSONValue(parsing: visit.form.raw("content_state") ?? "") else {
             return try await page(visit, outcome: Parts.note(.bad, "This is not JSON."), status: 422)
@@ -58,6 +59,22 @@ enum TypePage {
         } catch let problem as Problem where problem.status != 503 {
             return try await page(visit, outcome: Parts.problem(problem), status: problem.status)
         }
+    }
+
+    /// Retires a version, or takes it into use again.
+    private static func retire(
+        _ version: String,
+        of name: String,
+        _ app: String,
+        _ visit: Visit
+    ) async throws -> ConsoleAnswer {
+        do {
+            let retired: JSONValue = ["retired": .bool(visit.form["act"] != "use")]
+            try await visit.send("PUT", "/v1/apps/\(app)/types/\(name)/versions/\(version)", retired)
+        } catch let problem as Problem where problem.status != 503 {
+            return try await page(visit, outcome: Parts.problem(problem), status: problem.status)
+        }
+        return .redirect(Address("/console/type", ["app": app, "name": name]))
     }
 
     private static func page(_ visit: Visit, outcome: HTML, status: Int = 200) async throws -> ConsoleAnswer {
@@ -86,7 +103,7 @@ enum TypePage {
             <textarea id="content_state" name="content_state" rows="6" spellcheck="false">\n\(text)</textarea></div>\
             <div class="span"><button class="main">Check</button></div></form></section>
             <section><h2 id="lint">Lint</h2>\(lint.isEmpty ? "<p class=\"empty\">No finding.</p>" as HTML : "<ul>\(findings)</ul>")</section>
-            <section><h2 id="versions">Versions</h2>\(table(all, visit))</section>
+            <section><h2 id="versions">Versions</h2>\(table(all, app, name, visit))</section>
             <div class="columns"><section><h2 id="policy">Policy</h2>\(Parts.json(type.policy.json, label: "Policy"))\(edit)</section>
             <section><h2 id="state">Content state schema</h2>\(Parts.json(type.contentStateSchema, label: "Content state schema"))</section>
             <section><h2 id="attributes">Attributes schema</h2>\(Parts.json(type.attributesSchema, label: "Attributes schema"))</section></div>
@@ -96,7 +113,8 @@ enum TypePage {
     }
 
     /// Every version with its differences from the one before.
-    private static func table(_ versions: [TypeVersionResource], _ visit: Visit) -> HTML {
+    private static func table(_ versions: [TypeVersionResource], _ app: String, _ name: String, _ visit: Visit) -> HTML
+    {
         let sorted = versions.sorted { $0.version > $1.version }
         let rows = sorted.indices.map { index -> HTML in
             let version = sorted[index]
@@ -105,11 +123,21 @@ enum TypePage {
                 differences(older.contentStateSchema, version.contentStateSchema)
                     + differences(older.attributesSchema, version.attributesSchema)
             }
+            let isRetired = version.retiredAt != nil
+            // The newest version is never retired.
+            let act: HTML =
+                visit.allows(.operate) && (isRetired || index > 0)
+                ? Parts.action(
+                    visit,
+                    Address("/console/type", ["app": app, "name": name]),
+                    isRetired ? "Use it again" : "Retire",
+                    fields: [("version", String(version.version)), ("act", isRetired ? "use" : "retire")]
+                ) : ""
             return """
                 <tr><td class="num">\(version.version)</td><td>\(version.minAppVersion?.description ?? "any")</td>\
                 <td class="text">\(changes.map { $0.isEmpty ? "no field" : $0.joined(separator: ", ") } ?? "first")</td>\
                 <td>\(Parts.when(version.createdAt, now: visit.now))</td>\
-                <td>\(version.retiredAt.map { Parts.when($0, now: visit.now) } ?? Parts.badge("in use", .good))</td></tr>
+                <td>\(version.retiredAt.map { Parts.when($0, now: visit.now) } ?? Parts.badge("in use", .good)) \(act)</td></tr>
                 """
         }
         return Parts.table(

@@ -27,6 +27,16 @@ package struct ConsoleAnswer: Sendable {
         case forever = "public, max-age=31536000, immutable"
     }
 
+    /// The same answer with this token in its forms.
+    func giving(_ token: FormToken) -> ConsoleAnswer {
+        guard case .bytes(let bytes) = body else { return self }
+        let parts = bytes.split(separator: 0, omittingEmptySubsequences: false)
+        guard parts.count > 1 else { return self }
+        var answer = self
+        answer.body = .bytes(Array(parts.joined(separator: Array(token.text.utf8))))
+        return answer
+    }
+
     mutating func add(_ name: String, _ value: String) { fields.append((name, value)) }
 
     static func page(_ html: HTML, status: Int = 200) -> ConsoleAnswer {

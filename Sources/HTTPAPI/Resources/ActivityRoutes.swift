@@ -51,11 +51,22 @@ extension Route {
                 .get,
                 "/v1/apps/{bundle_id}/activities",
                 .scope(.read),
-                query: paging.union(["type", "state"])
+                query: paging.union(["type", "state", "device_id", "id_contains"])
             ) { call in
                 let type = try call.parameter("type", .typeName)
                 let state = try call.word("state", ActivityState.self)
-                return .ok(try await service.activities(call.app(), type: type, state: state, call.page()))
+                let device = try call.parameter("device_id", .deviceID)
+                let part = try call.parameter("id_contains", .activityID)?.rawValue
+                return .ok(
+                    try await service.activities(
+                        call.app(),
+                        type: type,
+                        state: state,
+                        device: device,
+                        containing: part,
+                        call.page()
+                    )
+                )
             },
             Route(.get, one, .scope(.read)) { call in
                 .ok(try await service.activity(call.app(), call.activity()))

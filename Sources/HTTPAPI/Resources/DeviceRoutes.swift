@@ -17,9 +17,15 @@ extension Route {
                 let stale = try await service.registerDevice(app, device, ticket.admit(request))
                 return .ok(RegistrationReceipt(deviceID: device, stale: stale))
             },
-            Route(.get, "/v1/apps/{bundle_id}/devices", .scope(.read), query: paging.union(["user_id"])) { call in
+            Route(
+                .get,
+                "/v1/apps/{bundle_id}/devices",
+                .scope(.read),
+                query: paging.union(["user_id", "token"])
+            ) { call in
                 let user = try call.parameter("user_id", .userID)
-                return .ok(try await service.devices(call.app(), user: user, call.page()))
+                let token = try call.parameter("token", .token)
+                return .ok(try await service.devices(call.app(), user: user, token: token, call.page()))
             },
             Route(.get, "/v1/apps/{bundle_id}/devices/{device_id}", .scope(.read)) { call in
                 .ok(try await service.device(call.app(), call.device()))

@@ -9,7 +9,7 @@ extension Route {
     /// `/v1/events`: a live stream of events, or pages of them for callers that accept `application/json`.
     static func events(_ service: any TallyService, metrics: any MetricsFactory) -> [Route] {
         let slots = StreamSlots(limit: 1_000, limitPerKey: 100, metrics: metrics)
-        let query = paging.union(["bundle_id", "activity_id", "device_id", "kind"])
+        let query = paging.union(["bundle_id", "activity_id", "device_id", "kind", "order"])
         return [
             Route(.get, "/v1/events", .scope(.read), query: query) { call in
                 let filter = try call.eventFilter()
@@ -21,7 +21,8 @@ extension Route {
                     page.cursor = last
                 }
                 guard call.streaming.wantsEventStream, let principal = call.principal else {
-                    return .ok(try await service.events(matching: filter, page))
+                    let order = try call.word("order", EventOrder.self) ?? .oldestFirst
+                    return .ok(try await service.events(matching: filter, order: order, page))
                 }
                 let slot = try slots.take(for: principal.keyID)
                 let stream = EventStream(

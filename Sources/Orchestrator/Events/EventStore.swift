@@ -17,10 +17,28 @@ struct EventStore: Sendable {
     /// It looks at a bounded number of rows. A page that is not the last may so be short or empty; reading goes on at
     /// its ``EventPage/next``.
     func page(after cursor: EventCursor, matching filter: EventFilter, limit: Int) async throws -> EventPage {
-        let rows = try await database.query(Self.query(after: cursor, of: filter.app))
+        let found = try Self.read(try await database.query(Self.query(after: cursor, of: filter.app)))
+        let end = found.isLast ? max(found.bound, cursor) : found.events.last?.cursor ?? found.bound
+        return filter.page(of: found.events, limit: limit, end: end, isLast: found.isLast)
+    }
+
+    /// The same backwards: the events before a place, the newest first.
+    func page(before cursor: EventCursor, matching filter: EventFilter, limit: Int) async throws -> EventPage {
+        let found = try Self.read(try await database.query(Self.query(before: cursor, of: filter.app)))
+        let end = found.events.last?.cursor ?? .oldest
+        return filter.page(of: found.events, limit: limit, end: end, isLast: found.isLast)
+    }
+
+    /// What one statement has found.
+    private struct Found {
         var events: [EventRecord] = []
-        var bound = cursor
+        /// The oldest transaction that still runs.
+        var bound = EventCursor.oldest
         var isLast = true
+    }
+
+    private static func read(_ rows: Rows) throws -> Found {
+        var found = Found()
         for (xmin, number, transaction, event, at, kind, app, environment, activity, device, detail)
             in try rows.decoded(
                 as: (
@@ -28,12 +46,12 @@ struct EventStore: Sendable {
                 ).self
             )
         {
-            bound = EventCursor(transaction: UInt64(xmin) ?? 0, event: 0)
-            if number == Int64(Self.scanned) { isLast = false }
+            found.bound = EventCursor(transaction: UInt64(xmin) ?? 0, event: 0)
+            if number == Int64(Self.scanned) { found.isLast = false }
             guard let transaction = transaction.flatMap(UInt64.init), let event, let at, let kind, let detail else {
                 continue
             }
-            events.append(
+            found.events.append(
                 EventRecord(
                     cursor: EventCursor(transaction: transaction, event: event),
                     at: Instant(at),
@@ -46,39 +64,52 @@ struct EventStore: Sendable {
                 )
             )
         }
-        let end = isLast ? max(bound, cursor) : events.last?.cursor ?? bound
-        return filter.page(of: events, limit: limit, end: end, isLast: isLast)
+        return found
     }
 
     /// One statement has one snapshot, so the bound and the events belong together. Of another app than the one that is
     /// wanted only the last row that was looked at is told of: it is where reading goes on.
     private static func query(after cursor: EventCursor, of app: BundleID?) -> Query {
-        """
-        SELECT bound.transaction_id::text, e.number, e.transaction_id::text, e.event_id, e.at, e.kind, e.bundle_id, e.environment::text,
-               e.activity_id, e.device_id, e.detail::text
-        FROM (SELECT pg_snapshot_xmin(pg_current_snapshot()) AS transaction_id) AS bound
-        LEFT JOIN LATERAL (
-            SELECT s.*, row_number() OVER (ORDER BY transaction_id, event_id) AS number FROM (
-            (SELECT transaction_id, event_id, at, kind, bundle_id, environment, activity_id, device_id, detail
-             FROM events
-             WHERE transaction_id < bound.transaction_id
-               AND (transaction_id, event_id) > (\(String(cursor.transaction))::xid8, \(cursor.event))
-             ORDER BY transaction_id, event_id LIMIT \(scanned))
-            UNION ALL
-            (SELECT c.transaction_id, c.event_id, c.accepted_at, \(Event.Kind.changeAccepted.word), a.bundle_id,
-                    a.environment, a.activity_id, NULL,
-                    json_strip_nulls(json_build_object('revision', c.revision, 'event', c.kind, 'urgency', c.urgency,
-                        'alert', c.alert IS NOT NULL, 'must_deliver', c.must_deliver,
-                        'request_id', c.request_id, 'traceparent', c.traceparent))
-             FROM changes AS c JOIN activities AS a USING (activity_key)
-             WHERE c.transaction_id < bound.transaction_id
-               AND (c.transaction_id, c.event_id) > (\(String(cursor.transaction))::xid8, \(cursor.event))
-             ORDER BY c.transaction_id, c.event_id LIMIT \(scanned))
-            ORDER BY transaction_id, event_id LIMIT \(scanned)
-            ) AS s
-        ) AS e ON \(app?.rawValue)::text IS NULL OR e.bundle_id = \(app?.rawValue) OR e.number = \(scanned)
-        ORDER BY e.transaction_id, e.event_id
-        """
+        query(from: cursor, ">", "ASC", of: app)
+    }
+
+    private static func query(before cursor: EventCursor, of app: BundleID?) -> Query {
+        query(from: cursor, "<", "DESC", of: app)
+    }
+
+    private static func query(
+        from cursor: EventCursor,
+        _ sign: StaticString,
+        _ order: StaticString,
+        of app: BundleID?
+    ) -> Query {
+        let (sign, order) = (sign.description, order.description)
+        return """
+            SELECT bound.transaction_id::text, e.number, e.transaction_id::text, e.event_id, e.at, e.kind, e.bundle_id, e.environment::text,
+                   e.activity_id, e.device_id, e.detail::text
+            FROM (SELECT pg_snapshot_xmin(pg_current_snapshot()) AS transaction_id) AS bound
+            LEFT JOIN LATERAL (
+                SELECT s.*, row_number() OVER (ORDER BY transaction_id \(unescaped: order), event_id \(unescaped: order)) AS number FROM (
+                (SELECT transaction_id, event_id, at, kind, bundle_id, environment, activity_id, device_id, detail
+                 FROM events
+                 WHERE transaction_id < bound.transaction_id
+                   AND (transaction_id, event_id) \(unescaped: sign) (\(String(cursor.transaction))::xid8, \(cursor.event))
+                 ORDER BY transaction_id \(unescaped: order), event_id \(unescaped: order) LIMIT \(scanned))
+                UNION ALL
+                (SELECT c.transaction_id, c.event_id, c.accepted_at, \(Event.Kind.changeAccepted.word), a.bundle_id,
+                        a.environment, a.activity_id, NULL,
+                        json_strip_nulls(json_build_object('revision', c.revision, 'event', c.kind, 'urgency', c.urgency,
+                            'alert', c.alert IS NOT NULL, 'must_deliver', c.must_deliver,
+                            'request_id', c.request_id, 'traceparent', c.traceparent))
+                 FROM changes AS c JOIN activities AS a USING (activity_key)
+                 WHERE c.transaction_id < bound.transaction_id
+                   AND (c.transaction_id, c.event_id) \(unescaped: sign) (\(String(cursor.transaction))::xid8, \(cursor.event))
+                 ORDER BY c.transaction_id \(unescaped: order), c.event_id \(unescaped: order) LIMIT \(scanned))
+                ORDER BY transaction_id \(unescaped: order), event_id \(unescaped: order) LIMIT \(scanned)
+                ) AS s
+            ) AS e ON \(app?.rawValue)::text IS NULL OR e.bundle_id = \(app?.rawValue) OR e.number = \(scanned)
+            ORDER BY e.transaction_id \(unescaped: order), e.event_id \(unescaped: order)
+            """
     }
 
     /// The place after everything whose order is final by now.

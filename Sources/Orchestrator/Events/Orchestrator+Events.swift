@@ -2,13 +2,24 @@ package import APITypes
 import Store
 
 extension Orchestrator {
-    /// A page of events from the oldest on that is kept. It may be short, or empty, and still not be the last: reading
-    /// goes on as long as there is a cursor.
+    /// A page of events from the oldest on that is kept, or from the newest back. It may be short, or empty, and still
+    /// not be the last: reading goes on as long as there is a cursor.
     ///
     /// - Throws: 422 for a cursor that is none.
-    package func events(matching filter: EventFilter, _ page: PageRequest) async throws -> Page<EventResource> {
-        let place = try await eventPlace(page.cursor ?? EventCursor.oldest.description)
-        let found = try await eventStore.page(after: place, matching: filter, limit: page.limit)
+    package func events(
+        matching filter: EventFilter,
+        order: EventOrder = .oldestFirst,
+        _ page: PageRequest
+    ) async throws -> Page<EventResource> {
+        let found: EventPage
+        switch order {
+        case .oldestFirst:
+            let place = try await eventPlace(page.cursor ?? EventCursor.oldest.description)
+            found = try await eventStore.page(after: place, matching: filter, limit: page.limit)
+        case .newestFirst:
+            let place = try await eventPlace(page.cursor)
+            found = try await eventStore.page(before: place, matching: filter, limit: page.limit)
+        }
         return Page(
             items: found.events.map(\.resource),
             nextCursor: found.isLast ? nil : found.next.description

@@ -19,23 +19,36 @@ extension Orchestrator {
         return activity
     }
 
-    /// Activities of an app, the newest first.
+    /// Activities of an app, the newest first: all, or those that a device has a card or a start of, or those with a
+    /// part of an id.
     ///
     /// - Throws: 404 for an unknown app; 422 for a cursor of another list.
     package func activities(
         _ app: BundleID,
         type: ActivityTypeName?,
         state: ActivityState?,
+        device: DeviceID? = nil,
+        containing part: String? = nil,
         _ page: PageRequest
     ) async throws -> Page<ActivityResource> {
         let before = try page.position(Int64.self)
+        // The few of a device come from its own rows; other activities have millions.
+        let mine = device == nil ? "true" : "a.activity_key = ANY(ARRAY(SELECT activity_key FROM followed))"
         let found = try await readActivities(
             """
+            WITH followed AS MATERIALIZED (
+                SELECT s.activity_key FROM devices AS d JOIN subscriptions AS s USING (device_key)
+                WHERE d.bundle_id = \(app.rawValue) AND d.device_id = \(device?.rawValue)
+                UNION
+                SELECT s.activity_key FROM devices AS d JOIN starts AS s USING (device_key)
+                WHERE d.bundle_id = \(app.rawValue) AND d.device_id = \(device?.rawValue)
+            )
             \(unescaped: Self.activityRows)
             WHERE a.bundle_id = \(app.rawValue)
               AND (\(type?.rawValue)::text IS NULL OR a.type_name = \(type?.rawValue))
               AND (\(state?.rawValue)::text IS NULL OR a.state::text = \(state?.rawValue))
-              AND a.activity_key < \(before ?? .max)
+              AND (\(part)::text IS NULL OR strpos(a.activity_id, \(part)) > 0)
+              AND a.activity_key < \(before ?? .max) AND \(unescaped: mine)
             ORDER BY a.activity_key DESC LIMIT \(page.limit + 1)
             """
         )

@@ -21,22 +21,37 @@ extension Orchestrator {
         return found.device
     }
 
-    /// Devices in the order in which they were first registered: all, or those of one user.
+    /// Devices in the order in which they were first registered: all, or those of one user, or those that have a token.
+    ///
+    /// A `token` of two bytes stands for all tokens that begin so, as answers show them. Any other one is a whole token:
+    /// a search for longer beginnings would tell a token digit by digit. At most ``tokensSearched`` tokens of each kind
+    /// are looked at.
     package func devices(
         _ app: BundleID,
         user: UserID? = nil,
+        token: PushToken? = nil,
         _ page: PageRequest
     ) async throws -> Page<DeviceResource> {
         let after = try page.position(Int64.self)
         let found = try await database.withConnection { connection in
             try await requireApp(app, connection)
-            let rows = try await connection.query(Self.list(app, user, after: after ?? 0, limit: page.limit + 1))
+            let rows = try await connection.query(Self.list(app, user, token, after: after ?? 0, limit: page.limit + 1))
             return try await Self.devices(rows, connection)
         }
         return .cut(found, limit: page.limit, item: \.device) { [String($0.key)] }
     }
 
-    private static func list(_ app: BundleID, _ user: UserID?, after key: Int64, limit: Int) -> Query {
+    /// The most tokens of a kind that one search looks at.
+    private static let tokensSearched = 1_000
+
+    private static func list(
+        _ app: BundleID,
+        _ user: UserID?,
+        _ token: PushToken?,
+        after key: Int64,
+        limit: Int
+    ) -> Query {
+        if let token { return list(app, user, having: token, after: key, limit: limit) }
         guard let user else {
             return """
                 SELECT \(unescaped: deviceColumns) FROM devices
@@ -51,6 +66,36 @@ extension Orchestrator {
                 SELECT * FROM devices WHERE bundle_id = \(app.rawValue) AND user_id = \(user.rawValue) OFFSET 0
             ) AS devices
             WHERE device_key > \(key)
+            ORDER BY device_key LIMIT \(limit)
+            """
+    }
+
+    private static func list(
+        _ app: BundleID,
+        _ user: UserID?,
+        having token: PushToken,
+        after key: Int64,
+        limit: Int
+    ) -> Query {
+        let start = Array(token.bytes.prefix(2))
+        // Each kind of token has an index of its own. Only of device tokens there is none of whole ones.
+        let isWhole = token.bytes.count > start.count
+        let column = { (name: String) in isWhole ? name : "substring(\(name) FROM 1 FOR 2)" }
+        return """
+            SELECT \(unescaped: deviceColumns) FROM devices
+            WHERE device_key = ANY(ARRAY(
+                (SELECT device_key FROM subscriptions WHERE \(unescaped: column("update_token")) = \(token.bytes)
+                 LIMIT \(tokensSearched))
+                UNION
+                (SELECT device_key FROM start_tokens WHERE \(unescaped: column("token")) = \(token.bytes)
+                 LIMIT \(tokensSearched))
+                UNION
+                (SELECT device_key FROM devices
+                 WHERE bundle_id = \(app.rawValue) AND substring(device_token FROM 1 FOR 2) = \(start)
+                   AND \(unescaped: column("device_token")) = \(token.bytes)
+                 LIMIT \(tokensSearched))
+            )) AND bundle_id = \(app.rawValue)
+              AND (\(user?.rawValue)::text IS NULL OR user_id = \(user?.rawValue)) AND device_key > \(key)
             ORDER BY device_key LIMIT \(limit)
             """
     }

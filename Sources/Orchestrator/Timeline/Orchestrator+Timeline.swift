@@ -1,6 +1,7 @@
 package import APITypes
 package import ActivityModel
 import Postgres
+import Store
 
 extension Orchestrator {
     /// The story of an activity, or of one device's part in it: the newest entries first, and what it comes to.
@@ -15,11 +16,12 @@ extension Orchestrator {
         device: DeviceID?,
         _ page: PageRequest
     ) async throws -> TimelineAnswer {
-        let (subject, entries, story) = try await database.withConnection { connection in
+        let (subject, budget, entries, story) = try await database.withConnection { connection in
             let subject = try await TimelineSubject.read(app, id, device, on: connection)
+            let budget = try await Self.budget(of: subject, on: connection)
             let entries = try await TimelineEntries(subject: subject, page: page).read(on: connection)
             let story = device == nil ? nil : try await DeviceStory.read(subject, on: connection)
-            return (subject, entries, story)
+            return (subject, budget, entries, story)
         }
         let verdict =
             if let story {
@@ -33,7 +35,32 @@ extension Orchestrator {
             state: subject.activity.state,
             revision: subject.activity.newest,
             verdict: verdict,
+            budget: budget,
             page: entries
         )
+    }
+
+    /// What each class has spent within the window, counted on the ledger.
+    private static func budget(
+        of subject: TimelineSubject,
+        on connection: PostgresConnection
+    ) async throws -> [BudgetUse] {
+        let budget = subject.policy.budget
+        let rows = try await connection.query(
+            """
+            SELECT class::text, count(*) FILTER (WHERE priority = 10) FROM budget_ledger
+            WHERE activity_key = \(subject.activityKey)
+              AND decided_at > clock_timestamp() - \(Duration.seconds(budget.windowSeconds))
+            GROUP BY budget_ledger.class ORDER BY budget_ledger.class
+            """
+        )
+        return try rows.decoded(as: (String, Int64).self).map { name, spent in
+            BudgetUse(
+                budgetClass: name,
+                spent: Int(spent),
+                units: name == BudgetClass.frequent.rawValue ? budget.frequent : budget.ordinary,
+                windowSeconds: budget.windowSeconds
+            )
+        }
     }
 }

@@ -96,6 +96,15 @@ struct EventRouteTests {
         #expect(api.service.calls == ["events com.example.mine a d demoted+token_died 7 7-1"])
     }
 
+    @Test("A page goes back from the newest event if the caller says so, and another word is refused")
+    func newestFirst() async throws {
+        let api = API()
+        let path = "/v1/events?bundle_id=com.example.mine&order="
+        _ = try await api.send(.get, path + "newest", headers: Self.json)
+        #expect(api.service.calls.first?.hasPrefix("events newest com.example.mine") == true)
+        #expect(try await api.send(.get, path + "latest", headers: Self.json).code == "invalid_request")
+    }
+
     @Test(
         "What is accepted decides the form",
         arguments: [

@@ -224,8 +224,13 @@ final class RecordingService: TallyService {
         try done("registerDevice \(app) \(id)")
         return nil
     }
-    func devices(_ app: BundleID, user: UserID?, _ page: PageRequest) async throws -> Page<DeviceResource> {
-        try reach("devices \(app) \(user?.rawValue ?? "-") \(text(page))")
+    func devices(
+        _ app: BundleID,
+        user: UserID?,
+        token: PushToken?,
+        _ page: PageRequest
+    ) async throws -> Page<DeviceResource> {
+        try reach("devices \(app) \(user?.rawValue ?? "-") \(token?.hex ?? "-") \(text(page))")
     }
     func device(_ app: BundleID, _ id: DeviceID) async throws -> DeviceResource { try reach("device \(app) \(id)") }
     func deleteDevice(_ app: BundleID, _ id: DeviceID) async throws { try done("deleteDevice \(app) \(id)") }
@@ -311,9 +316,12 @@ final class RecordingService: TallyService {
         _ app: BundleID,
         type: ActivityTypeName?,
         state: ActivityState?,
+        device: DeviceID?,
+        containing part: String?,
         _ page: PageRequest
     ) async throws -> Page<ActivityResource> {
-        try reach("activities \(app) \(type?.rawValue ?? "-") \(state?.rawValue ?? "-") \(text(page))")
+        let filter = [type?.rawValue, state?.rawValue, device?.rawValue, part].map { $0 ?? "-" }.joined(separator: " ")
+        return try reach("activities \(app) \(filter) \(text(page))")
     }
     func timeline(
         _ app: BundleID,
@@ -387,8 +395,12 @@ final class RecordingService: TallyService {
         try reach("runSchedule \(app) \(id)")
     }
 
-    func events(matching filter: EventFilter, _ page: PageRequest) async throws -> Page<EventResource> {
-        try reach("events \(Self.text(filter)) \(text(page))")
+    func events(
+        matching filter: EventFilter,
+        order: EventOrder,
+        _ page: PageRequest
+    ) async throws -> Page<EventResource> {
+        try reach("events \(order == .newestFirst ? "newest " : "")\(Self.text(filter)) \(text(page))")
     }
     func eventPlace(_ text: String?) async throws -> EventCursor {
         try reach("eventPlace \(text ?? "-")")

@@ -106,8 +106,9 @@ struct RouteCase: CustomTestStringConvertible, Sendable {
 
     private static let devices: [RouteCase] = [
         .init(.put, mine + "/devices/d1", .scope(.register), body: Bodies.device, "putDevice com.example.mine d1"),
-        .init(.get, mine + "/devices?limit=7", .scope(.read), "devices com.example.mine - 7 -"),
-        .init(.get, mine + "/devices?user_id=u1&cursor=abc", .scope(.read), "devices com.example.mine u1 100 abc"),
+        .init(.get, mine + "/devices?limit=7", .scope(.read), "devices com.example.mine - - 7 -"),
+        .init(.get, mine + "/devices?user_id=u1&cursor=abc", .scope(.read), "devices com.example.mine u1 - 100 abc"),
+        .init(.get, mine + "/devices?token=8F3A", .scope(.read), "devices com.example.mine - 8f3a 100 -"),
         .init(.get, mine + "/devices/d1", .scope(.read), "device com.example.mine d1"),
         .init(.delete, mine + "/devices/d1", .scope(.register), "deleteDevice com.example.mine d1"),
         .init(.get, mine + "/users/u1", .scope(.read), "user com.example.mine u1"),
@@ -185,12 +186,18 @@ struct RouteCase: CustomTestStringConvertible, Sendable {
             .scope(.read),
             "audience com.example.mine a1 7 abc"
         ),
-        .init(.get, mine + "/activities", .scope(.read), "activities com.example.mine - - 100 -"),
+        .init(
+            .get,
+            mine + "/activities?device_id=d1&id_contains=fin",
+            .scope(.read),
+            "activities com.example.mine - - d1 fin 100 -"
+        ),
+        .init(.get, mine + "/activities", .scope(.read), "activities com.example.mine - - - - 100 -"),
         .init(
             .get,
             mine + "/activities?type=Game&state=live&limit=1000&cursor=abc",
             .scope(.read),
-            "activities com.example.mine Game live 1000 abc"
+            "activities com.example.mine Game live - - 1000 abc"
         ),
         .init(.get, mine + "/activities/a1", .scope(.read), "activity com.example.mine a1"),
         .init(.get, mine + "/activities/a1/timeline", .scope(.read), "timeline com.example.mine a1 - 100 -"),

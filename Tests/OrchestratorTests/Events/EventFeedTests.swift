@@ -242,7 +242,7 @@ import Testing
         }
     }
 
-    @Test("Pages go from the oldest event to the newest, and a text that is no cursor is refused")
+    @Test("Pages go from the oldest event to the newest, or back, and a text that is no cursor is refused")
     func pages() async throws {
         try await withWorld { world in
             _ = try await world.database.execute(EventRows.insertion((1...5).map(number)))
@@ -256,6 +256,17 @@ import Testing
                 request.cursor = page.nextCursor
             } while request.cursor != nil
             #expect(numbers == [1, 2, 3, 4, 5])
+            numbers = []
+            repeat {
+                let page = try await world.orchestrator.events(
+                    matching: EventFilter(kinds: [.clockSkew]),
+                    order: .newestFirst,
+                    request
+                )
+                numbers += page.items.map { $0.detail["n"]?.int64 }
+                request.cursor = page.nextCursor
+            } while request.cursor != nil
+            #expect(numbers == [5, 4, 3, 2, 1])
             await #expect(throws: PageCursor.refused) {
                 try await world.orchestrator.events(matching: EventFilter(), PageRequest(cursor: "x"))
             }

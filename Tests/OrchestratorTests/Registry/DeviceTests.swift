@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import Cryptography
 import JSON
 import Postgres
 import Store
@@ -262,6 +263,38 @@ struct DeviceTests {
             #expect(try await registry.devices(app, PageRequest()).items.map(\.deviceID.rawValue) == ["d2"])
             let tokens = try await registry.database.query("SELECT count(*) FROM start_tokens")
             #expect(try tokens.single(Int.self) == 1)
+        }
+    }
+
+    @Test("A search by token takes four digits or a whole token, of any kind, and finds devices of its app alone")
+    func tokenSearch() async throws {
+        try await withWorld { world in
+            try await world.register("starts", token: "aabb01")
+            try await world.register("updates", token: "cc0001")
+            try await world.register("alerts", deviceToken: "aabb03")
+            try await world.start(to: World.devices("updates"))
+            try await world.follow("updates", token: "aabb02")
+
+            func found(_ digits: String, in app: BundleID? = nil, limit: Int = 50) async throws -> Set<String> {
+                let page = try await world.orchestrator.devices(
+                    app ?? world.app,
+                    token: PushToken(hex: digits),
+                    PageRequest(limit: limit)
+                )
+                return Set(page.items.map(\.deviceID.rawValue))
+            }
+            #expect(try await found("aabb") == ["starts", "updates", "alerts"])
+            #expect(try await found("aabb", limit: 1).count == 1)
+            #expect(try await found("aabb01") == ["starts"])
+            #expect(try await found("aabb02") == ["updates"])
+            #expect(try await found("aabb03") == ["alerts"])
+            // Longer beginnings would tell a token digit by digit.
+            #expect(try await found("cc00") == ["updates"])
+            #expect(try await found("aabbcc") == [])
+
+            let other = BundleID(stored: "com.example.other")
+            _ = try await world.orchestrator.putApp(other, .production(key: try P256PrivateKey.generate().pem()))
+            #expect(try await found("aabb", in: other) == [])
         }
     }
 

@@ -205,6 +205,34 @@ struct ListTests {
         }
     }
 
+    @Test("Activities are listed that a device has a card or a start of, and those with a part of an id")
+    func activitiesOfDevice() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "aa01")
+            for id in ["final", "semi-1", "semi-2"] { try await world.start(id) }
+            try await world.start("started", to: World.devices("d1"))
+            try await world.settle()
+            try await world.follow("d1", token: "aa02")
+            try await world.follow("d2", token: "aa03", in: "semi-1")
+
+            func found(_ device: String? = nil, containing part: String? = nil) async throws -> [String] {
+                try await world.orchestrator.activities(
+                    world.app,
+                    type: nil,
+                    state: nil,
+                    device: device.map { DeviceID(stored: $0) },
+                    containing: part,
+                    PageRequest()
+                ).items.map(\.activityID.rawValue)
+            }
+            #expect(try await found("d1") == ["started", "final"])
+            #expect(try await found("d2") == ["semi-1"])
+            #expect(try await found("nobody") == [])
+            #expect(try await found(containing: "emi-") == ["semi-2", "semi-1"])
+            #expect(try await found("d2", containing: "final") == [])
+        }
+    }
+
     @Test("What is started between two pages shifts none of them")
     func shifting() async throws {
         try await withWorld { world in

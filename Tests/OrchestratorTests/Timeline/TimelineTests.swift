@@ -46,6 +46,32 @@ struct TimelineTests {
         }
     }
 
+    @Test("The budget counts every change of the window at priority 10, however long the timeline is")
+    func budget() async throws {
+        try await withWorld { world in
+            try await world.start(alert: nil)
+            _ = try await world.database.execute(
+                """
+                INSERT INTO budget_ledger (activity_key, class, revision, priority, reason, decided_at)
+                SELECT activity_key, class, 10 + n, CASE WHEN n <= 7 THEN 10 ELSE 5 END, 'notable',
+                       CASE WHEN n <= 2 THEN now() - interval '2 hours' ELSE now() - n * interval '1 second' END
+                FROM activities, unnest('{ordinary,frequent}'::budget_class[]) AS class, generate_series(1, 300) AS n
+                WHERE class = 'ordinary' OR n > 3
+                """
+            )
+            let answer = try await world.orchestrator.timeline(
+                world.app,
+                ActivityID(stored: "final"),
+                device: nil,
+                PageRequest(limit: 5)
+            )
+            #expect(answer.budget.map(\.budgetClass) == ["ordinary", "frequent"])
+            #expect(answer.budget.map(\.spent) == [5, 4])
+            #expect(answer.budget.map(\.units) == [10, 60])
+            #expect(answer.budget.map(\.windowSeconds) == [3600, 3600])
+        }
+    }
+
     @Test("A merged revision says into which one, and the phone's verdict is about the newest")
     func merged() async throws {
         try await withWorld { world in

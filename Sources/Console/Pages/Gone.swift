@@ -1,0 +1,45 @@
+import APITypes
+import ActivityModel
+import Cryptography
+import JSON
+
+/// What the audit log knows of something that was deleted.
+enum Gone {
+    /// The entries of the log that are looked at: the newest ones of the action.
+    private static let most = 1_000
+
+    /// A page for an app that was deleted; nil for any other problem.
+    static func app(_ problem: Problem, _ visit: Visit) async -> ConsoleAnswer? {
+        guard problem.status == 404, let app = visit.query["app"],
+            await visit.text("/v1/apps/\(app)") == nil
+        else { return nil }
+        let memory = await memory(of: app, .appDeleted, in: nil, visit)
+        return Layout(visit: visit, title: app, place: .now).page(
+            "<h1>\(app)</h1><p class=\"lead\">No app has this bundle id.</p>\(memory)",
+            status: 404
+        )
+    }
+
+    /// Says who deleted it, when, and what it was.
+    static func memory(of subject: String, _ action: AuditAction, in app: String?, _ visit: Visit) async -> HTML {
+        guard visit.allows(.operate) else {
+            return "<p>The audit log says who deleted something. It needs the scope 'operate'.</p>"
+        }
+        let path = APIPath("/v1/audit").with([
+            "bundle_id": app, "action": action.rawValue, "limit": String(most),
+        ])
+        // Without the log, the page says only that it is gone.
+        let page = try? await visit.get(path, as: Page<AuditEntry>.self)
+        // The log names people's devices by a hash.
+        let names = [subject, "sha256:" + Base64URL.encode(SHA256.hash(subject))]
+        guard let entry = page?.items.first(where: { names.contains($0.subject) }) else {
+            return page?.nextCursor == nil
+                ? "<p>The audit log names no deletion of it.</p>"
+                : "<p>The newest \(most) such entries of the audit log do not name it.</p>"
+        }
+        return """
+            <p>It was deleted \(Parts.when(entry.at, now: visit.now)) with the key \(entry.keyName ?? entry.keyID).</p>
+            \(entry.before.map { "<p>It was:</p>\(Parts.json($0, label: "What it was"))" as HTML })
+            """
+    }
+}

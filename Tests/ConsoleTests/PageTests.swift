@@ -1,0 +1,122 @@
+import APITypes
+import ActivityModel
+import JSON
+import Testing
+
+@testable import Console
+@testable import Orchestrator
+
+/// What pages say, beyond that they come.
+@Suite("Pages of the console", .timeLimit(.minutes(2)))
+struct PageTests {
+    private static let mine = BundleID(stored: RunningConsole.mine)
+    private static let match = ActivityID(stored: "match-of-\(RunningConsole.mine)")
+    private static let bearer = ["Authorization": "Bearer \(RunningConsole.bootstrap)"]
+    private static let room = "/console/activity?app=\(RunningConsole.mine)&id=\(match)"
+
+    @Test("A renewal shows what has changed since, without the frame, and gives each reader forms of their own")
+    func renewals() async throws {
+        try await RunningConsole.run { console in
+            let schedule = UpdateRequest(contentState: ["score": 3], at: Instant(unixSeconds: 4_000_000_000))
+            _ = try await console.orchestrator.update(Self.mine, Self.match, schedule, idempotency: nil)
+            let first = try await console.signIn(RunningConsole.bootstrap)
+            let second = try await console.signIn(RunningConsole.bootstrap)
+            let renewed = try await console.send("GET", Self.room + "&after=1-1", cookie: first)
+            #expect(renewed.status == 200)
+            #expect(!renewed.text.contains("<nav"))
+            #expect(renewed.text.contains("data-part"))
+            let whole = try await console.send("GET", Self.room, cookie: first)
+            #expect(renewed.token == whole.token)
+            #expect(!renewed.text.contains("\0"))
+            // The same rendering, with the token of the other session.
+            let shared = try await console.send("GET", Self.room + "&after=1-1", cookie: second)
+            let token = try await console.send("GET", Self.room, cookie: second).token
+            #expect(token != whole.token)
+            #expect(shared.text == renewed.text.replacing(whole.token, with: token))
+
+            _ = try await console.orchestrator.update(
+                Self.mine,
+                Self.match,
+                UpdateRequest(contentState: ["score": 77]),
+                idempotency: nil
+            )
+            let kept = try await console.send("GET", Self.room + "&after=1-1", cookie: second)
+            #expect(!kept.text.contains("77"))
+            let next = try await console.send("GET", Self.room + "&after=1-2", cookie: second)
+            #expect(next.text.contains("77"))
+        }
+    }
+
+    @Test("A renewal is shared by those alone who may see the same")
+    func renewalsOfOthers() async throws {
+        try await RunningConsole.run { console in
+            let admin = try await console.signIn(RunningConsole.bootstrap)
+            let reader = try await console.signIn(try #require(console.bound[.read]))
+            let shown = try await console.send("GET", Self.room + "&after=1-1", cookie: admin)
+            #expect(shown.text.contains("Post a change"))
+            let seen = try await console.send("GET", Self.room + "&after=1-1", cookie: reader)
+            #expect(seen.status == 200)
+            #expect(!seen.text.contains("Post a change"))
+            let other = "/console/activity?app=\(RunningConsole.other)&id=match-of-\(RunningConsole.other)&after=1-1"
+            #expect(try await console.send("GET", other, cookie: admin).status == 200)
+            #expect(try await console.send("GET", other, cookie: reader).status == 403)
+            #expect(try await console.send("GET", Self.room + "&after=1-1", cookie: nil).status == 401)
+        }
+    }
+
+    @Test("A phone that was deleted is told of with who did it, to those who may read the log")
+    func deletedPhone() async throws {
+        try await RunningConsole.run { console in
+            let device = DeviceID(stored: "lost-phone")
+            let path = "/console/phone?app=\(RunningConsole.mine)&id=lost-phone"
+            let admin = try await console.signIn(RunningConsole.bootstrap)
+            let never = try await console.send("GET", path, cookie: admin)
+            #expect(never.status == 404)
+            #expect(never.text.contains("names no deletion"))
+            _ = try await console.orchestrator.putDevice(Self.mine, device, DeviceRequest(environment: .production))
+            #expect(try await console.send("GET", path, cookie: admin).status == 200)
+            let deletion = "/v1/apps/\(RunningConsole.mine)/devices/lost-phone"
+            #expect(try await console.send("DELETE", deletion, headers: Self.bearer).status == 204)
+            let gone = try await console.send("GET", path, cookie: admin)
+            #expect(gone.status == 404)
+            #expect(gone.text.contains("It was deleted"))
+            let reader = try await console.signIn(try #require(console.bound[.read]))
+            let hidden = try await console.send("GET", path, cookie: reader)
+            #expect(hidden.status == 404)
+            #expect(!hidden.text.contains("It was deleted"))
+        }
+    }
+
+    @Test("An app that was deleted is told of with what it was")
+    func deletedApp() async throws {
+        try await RunningConsole.run { console in
+            let admin = try await console.signIn(RunningConsole.bootstrap)
+            let app = BundleID(stored: "com.example.closed")
+            try await RunningConsole.makeApp(app, console.orchestrator)
+            #expect(try await console.send("GET", "/console?app=\(app)", cookie: admin).status == 200)
+            let deletion = "/v1/apps/\(app)?confirm=\(app)"
+            #expect(try await console.send("DELETE", deletion, headers: Self.bearer).status == 204)
+            let gone = try await console.send("GET", "/console/activities?app=\(app)", cookie: admin)
+            #expect(gone.status == 404)
+            #expect(gone.text.contains("It was deleted"))
+            #expect(gone.text.contains("ABCDE12345"))
+        }
+    }
+
+    @Test("Rates are those since the oldest look within a minute")
+    func rates() {
+        let rates = Rates()
+        func at(_ second: Int64, _ count: Double, of app: String? = nil) -> Rates.Rate? {
+            rates.note(["pushes": count], of: app, at: Instant(unixSeconds: 1_000 + second))["pushes"]
+        }
+        #expect(at(0, 100) == nil)
+        #expect(at(10, 150)?.perSecond == 5)
+        #expect(at(10, 150)?.seconds == 10)
+        #expect(at(50, 150)?.perSecond == 1)
+        // The look of the beginning is too long ago.
+        #expect(at(61, 150)?.perSecond == 0)
+        #expect(at(61, 150, of: "com.example.mine") == nil)
+        // The daemon counts from the beginning.
+        #expect(at(62, 0)?.perSecond == 0)
+    }
+}
