@@ -34,7 +34,7 @@ struct TimelineDrawing {
     /// Whether there are older entries, which are not drawn.
     private let isCut: Bool
 
-    /// The newest entries of a timeline.
+    /// The newest entries of a timeline, which name each push.
     init(_ page: Page<TimelineEntry>) {
         isCut = page.nextCursor != nil
         marks = page.items.map { entry in
@@ -46,6 +46,32 @@ struct TimelineDrawing {
                 }
             let pushes = entry.counts.map { $0.values.reduce(0, +) } ?? 1
             return Mark(at: entry.at, lane: lane, title: entry.text, pushes: pushes, isLoud: entry.hasAlert == true)
+        }
+    }
+
+    /// The newest events of an activity, which count pushes, so they reach further back than a page of the timeline.
+    /// - Parameters:
+    ///   - events: newest first.
+    ///   - limit: how many were asked for.
+    init(events: [EventResource], limit: Int) {
+        isCut = events.count >= limit
+        marks = events.map { event in
+            let facts = event.detail
+            let revision = facts["revision"].map { " revision \($0.text)" } ?? ""
+            switch event.kind {
+            case "change_accepted":
+                let title = (facts["event"]?.string ?? "change") + revision
+                return Mark(at: event.at, lane: .changes, title: title, isLoud: facts["alert"]?.bool == true)
+            case "pushes_answered":
+                let pushes = facts["pushes"]?.int64 ?? 1
+                let isFine = facts["answers"]?.object?.keys.allSatisfy { $0 == "200" } ?? true
+                let title = "\(pushes) pushes," + revision
+                return Mark(at: event.at, lane: isFine ? .pushes : .trouble, title: title, pushes: Int(pushes))
+            case "changes_merged", "provider_resumed":
+                return Mark(at: event.at, lane: .changes, title: event.kind.replacing("_", with: " "))
+            default:
+                return Mark(at: event.at, lane: .trouble, title: event.kind.replacing("_", with: " ") + revision)
+            }
         }
     }
 
@@ -72,7 +98,7 @@ struct TimelineDrawing {
             <div class="wide" tabindex="0" role="region" aria-label="Timeline">
             <svg class="timeline" viewBox="0 0 960 \(Drawing.number(height))" role="img" \
             aria-label="\(marks.count) moments of the timeline; the table below lists the newest">\(lanes)\(drawn)\(ends)</svg></div>
-            \(isCut ? "<p class=\"hint\">The newest \(marks.count) entries are drawn.</p>" as HTML : "")
+            \(isCut ? "<p class=\"hint\">The newest \(marks.count) moments are drawn.</p>" as HTML : "")
             """
     }
 

@@ -16,12 +16,22 @@ enum MatchRoom {
         }
         let device = visit.query["device"]
         let path = APIPath("/v1/apps/\(app)/activities/\(id)/timeline")
-        async let answer = visit.get(path.with(["limit": "500", "device_id": device]), as: TimelineAnswer.self)
+        async let answer = visit.get(path.with(["limit": "200", "device_id": device]), as: TimelineAnswer.self)
         async let cards = visit.get(
             APIPath("/v1/apps/\(app)/activities/\(id)/subscriptions").with(["limit": "12"]),
             as: Page<SubscriptionResource>.self
         )
+        // They count pushes, so the drawing covers the match however many phones follow it.
+        let limit = 1_000
+        async let moments = visit.get(
+            APIPath("/v1/events")
+                .with(["bundle_id": app, "activity_id": id, "order": "newest", "limit": String(limit)]),
+            as: Page<EventResource>.self
+        )
         let timeline = try await answer
+        let drawing =
+            device == nil
+            ? TimelineDrawing(events: try await moments.items, limit: limit) : TimelineDrawing(timeline.page)
         let layout = Layout(
             visit: visit,
             title: id,
@@ -42,7 +52,7 @@ enum MatchRoom {
             </div>
             <section><h2 id="timeline">Timeline\(device.map { " of \($0)" as HTML })</h2>
             \(device == nil ? "" : whole(app, id))
-            <div id="room-timeline" data-part>\(TimelineDrawing(timeline.page).html)\(story(timeline, app, visit))</div></section>
+            <div id="room-timeline" data-part>\(drawing.html)\(story(timeline, app, visit))</div></section>
             <section><h2 id="audience">Audience</h2>
             <div id="room-audience" data-part>\(audience(activity, try await cards, app, visit))</div></section>
             <section><h2 id="schedules">Schedules</h2>
