@@ -9,7 +9,8 @@ import Store
 enum ChangeGroup {
     /// What is to be written for changes that were judged.
     struct Judged {
-        /// One per command, in their order; they hold when the statements are committed.
+        /// One per command, in their order; they hold when the statements are committed. ``StillLocked`` is the answer to
+        /// one that was not judged.
         var answers: [Result<ChangeAnswer, any Error>] = []
         var statements: [Query] = []
         fileprivate(set) var work: AcceptedWork?
@@ -24,6 +25,8 @@ enum ChangeGroup {
     /// Locks, reads and decides. At most `leasing` rings are leased for this daemon to serve, as `segments` says; nil:
     /// nobody is given work, because nothing will be committed.
     ///
+    /// `isPatient`: waits for activities that somebody else has locked. Otherwise their commands are not judged.
+    ///
     /// - Returns: What is to be written and committed.
     /// - Throws: Errors of the database.
     static func judge(
@@ -31,10 +34,11 @@ enum ChangeGroup {
         skews: ClockSkewWatch,
         segments: SegmentStore,
         leasing limit: Int?,
+        isPatient: Bool,
         on connection: PostgresConnection
     ) async throws -> Judged {
         let keys = commands.compactMap(\.idempotencyKey)
-        let selection = IntakeDesk.selection(commands)
+        let selection = IntakeDesk.selection(commands, isPatient: isPatient)
         let reading = keys.isEmpty ? [] : [KeptAnswers<ChangeAnswer>.selection(keys)]
         let rows = try await connection.pipeline([.planningOnce] + selection + reading)
         var desk = try IntakeDesk(Array(rows[1...selection.count]))
@@ -176,6 +180,8 @@ private struct IntakeDesk {
     }
 
     private var places: [Int64: Place] = [:]
+    /// Activities that are there, and locked by somebody else.
+    private var locked: Set<Int64> = []
     private var followers: Followers
     /// Schedules that are still to be run; another daemon may have been faster.
     private var openSchedules: Set<String> = []
@@ -183,14 +189,15 @@ private struct IntakeDesk {
     private var eventTimes: [Int64: Int64] = [:]
 
     /// The statements whose rows ``init(_:)`` reads.
-    static func selection(_ commands: [ChangeCommand]) -> [Query] {
+    static func selection(_ commands: [ChangeCommand], isPatient: Bool) -> [Query] {
         let keys = Array(Set(commands.map(\.activity.key))).sorted()
         // Locked in the order of their keys, so that two groups never wait for each other; read in a second statement,
         // whose snapshot is younger than the locks.
         return [
             TypeVersionRows.hold(commands.map(\.type)),
             """
-            SELECT FROM activities WHERE activity_key = ANY(\(keys)) ORDER BY activity_key FOR NO KEY UPDATE
+            SELECT activity_key FROM activities WHERE activity_key = ANY(\(keys))
+            ORDER BY activity_key FOR NO KEY UPDATE \(unescaped: isPatient ? "" : "SKIP LOCKED")
             """,
             StandingRow.selection(keys),
             AppVersionRows.selection(keys),
@@ -211,8 +218,13 @@ private struct IntakeDesk {
     init(_ rows: [Rows]) throws {
         followers = try Followers(types: rows[0], rows: rows[3])
         openSchedules = rows.count > 4 ? Set(try rows[4].decoded(as: String.self)) : []
+        let held = Set(try rows[1].decoded(as: Int64.self))
         for row in rows[2] {
             let row = try StandingRow(row)
+            guard held.contains(row.activityKey) else {
+                locked.insert(row.activityKey)
+                continue
+            }
             guard let known = places[row.activityKey] else {
                 places[row.activityKey] = try Place(row)
                 continue
@@ -234,6 +246,7 @@ private struct IntakeDesk {
     }
 
     mutating func judge(_ command: ChangeCommand) throws -> ChangeAnswer {
+        if locked.contains(command.activity.key) { throw StillLocked() }
         guard var place = places[command.activity.key] else { throw Problem.notFound("the activity") }
         if let schedule = command.scheduleID, !openSchedules.contains(schedule) {
             throw Problem.notFound("the pending schedule")

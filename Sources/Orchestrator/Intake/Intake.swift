@@ -19,7 +19,7 @@ final class Intake: Service, CustomStringConvertible {
             "accepting changes",
             .init(groupSize: 500, lanes: 3, worthALane: 16, takesWholeLines: true),
             logger: logger
-        ) { commands in
+        ) { commands, isPatient in
             let room = wakeUps.reserve(commands.count)
             defer { wakeUps.giveBack(room) }
             return try await database.withTransaction { connection in
@@ -28,6 +28,7 @@ final class Intake: Service, CustomStringConvertible {
                     skews: skews,
                     segments: segments,
                     leasing: room,
+                    isPatient: isPatient,
                     on: connection
                 )
                 if !judged.statements.isEmpty {
@@ -48,14 +49,14 @@ final class Intake: Service, CustomStringConvertible {
             "taking reports of cards",
             .init(groupSize: 250, lanes: 3, worthALane: 16, takesWholeLines: false),
             logger: logger
-        ) { reports in
+        ) { reports, _ in
             try await ReportGroup.accept(reports, in: database, waking: wakeUps)
         }
         facts = GroupedWork(
             "reading activities",
             .init(groupSize: 500, lanes: 2, worthALane: 16, takesWholeLines: true),
             logger: logger
-        ) { names in
+        ) { names, _ in
             let facts = try await ActivityFacts.read(names, from: database)
             return names.map { .success(facts[$0]) }
         }

@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Orchestrator
@@ -52,6 +53,31 @@ struct AcceptTests {
                     """
                 ) == 0
             )
+        }
+    }
+
+    @Test(
+        "Who has one activity locked keeps no change of another waiting, also of those that came together with its own"
+    )
+    func lockedActivity() async throws {
+        try await withWorld { world in
+            let games = (1...5).map { "game-\($0)" }
+            try await world.start("large")
+            for game in games { try await world.start(game) }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                try await world.database.withTransaction { connection in
+                    _ = try await connection.query("SELECT FROM activities WHERE activity_id = 'large' FOR SHARE")
+                    for score in 1...2 { group.addTask { try await world.update("large", score: Int64(score)) } }
+                    try await world.someoneWaits()
+                    for game in ["large"] + games { group.addTask { try await world.update(game, score: 3) } }
+                    // Those of the large one come last, when this is over.
+                    try await eventually("all others are accepted") {
+                        try await world.number("SELECT count(*) FROM changes WHERE revision = 2") == Int64(games.count)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await world.show("large").revision == 4)
         }
     }
 

@@ -24,7 +24,9 @@ enum BenchOrchestrator {
 
     private static func run(_ options: Options) async throws {
         switch options.mode {
-        case "database": try await PrivateCluster(folder: try options.text("folder")).run()
+        case "database":
+            let buffers = options.has("shared-buffers") ? try options.text("shared-buffers") : nil
+            try await PrivateCluster(folder: try options.text("folder"), sharedBuffers: buffers).run()
         case "fan-out": try await report(FanOut(options).run())
         case "singles": try await report(SingleUpdates(options).run())
         case "latency": try await report(Latency(options).run())

@@ -10,11 +10,14 @@ struct PrivateCluster: Sendable {
     static let template = "tally_template"
 
     let folder: String
+    /// The server's `shared_buffers`; nil for the default of Postgres.
+    var sharedBuffers: String?
 
     /// Prints the connection string of the database `postgres`, and serves until standard input ends.
     func run() async throws {
         var options = LocalCluster.Options(folder: folder)
         options.maximumConnections = 200
+        options.settings["shared_buffers"] = sharedBuffers
         let cluster = try await LocalCluster(options)
         try await cluster.start()
         try await cluster.createDatabase(Self.template)

@@ -20,6 +20,8 @@ package struct Options {
         return value
     }
 
+    package func has(_ name: String) -> Bool { values[name] != nil }
+
     package func number(_ name: String) throws(Mistake) -> Int {
         guard let number = Int(try text(name)), number > 0 else { throw Mistake("--\(name) is no positive number") }
         return number

@@ -30,9 +30,11 @@ def workplace(name):
 class Cluster(Program):
     """A running server; used in a `with`. It ends with this process, and its data with the folder."""
 
-    def __init__(self, bin, folder):
+    def __init__(self, bin, folder, shared_buffers=None):
         place = os.path.join(folder, "cluster")
         self.command = [os.path.join(bin, "bench-orchestrator"), "database", "--folder", place]
+        if shared_buffers:
+            self.command += ["--shared-buffers", shared_buffers]
         # What the server says, and its write-ahead log.
         self.log, self.wal = os.path.join(place, "server.log"), os.path.join(place, "data", "pg_wal")
         self.count = 0

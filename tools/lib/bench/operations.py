@@ -26,8 +26,27 @@ NOW, BEFORE = "2026-01-01T12:00:00Z", "2026-01-01T11:00:00Z"
 # A version of the app for each of the type, and what the state may say in it that it could not before. Nobody has a card by
 # the first; half of the devices each have the others.
 PERIODS = {"1.0": "penalties", "2.0": "extra_time", "3.0": "replay"}
-# What is counted from the write-ahead log has to be there until it is counted; making files for it must not hold up commits.
-SERVER = {"max_wal_size": "16GB", "min_wal_size": "4GB", "wal_init_zero": "off"}
+# As docs/guides/deploy.md advises. What is counted from the write-ahead log has to be there until it is counted; making files
+# for it must not hold up commits.
+SERVER = {
+    "max_wal_size": "16GB",
+    "checkpoint_timeout": "15min",
+    "autovacuum_naptime": "10s",
+    "autovacuum_vacuum_scale_factor": "0.02",
+    "autovacuum_vacuum_cost_limit": "2000",
+    "min_wal_size": "4GB",
+    "wal_init_zero": "off",
+}
+# Plain Postgres at work beside the accepts: transactions of as many rows as those of Tally, on a table like that of cards.
+ANCHOR_ROWS, ANCHOR_BATCH, ANCHOR_CLIENTS, ANCHOR_SECONDS = 1_000_000, 2_000, 4, 20
+# Users that a backend names one by one.
+NAMED, USERS = "final-for-named", 25_000
+
+
+def shared_buffers():
+    """A quarter of this machine's memory, as docs/guides/deploy.md advises."""
+    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return f"{total // 4 // 2**20}MB"
 
 
 class Scene(Stage):
@@ -39,6 +58,7 @@ class Scene(Stage):
     def __init__(self, bin, folder, cluster, sink, simulator, devices):
         super().__init__(bin, folder, cluster, sink, 1, "nothing")
         self.bin, self.devices = bin, devices
+        self.users = min(USERS, devices // 2)
         # The seconds that an operation may take. What runs out of time is repeated for ever.
         self.patience = 300 + devices / 500
         authorities = os.path.join(folder, "authorities.pem")
@@ -119,7 +139,7 @@ class Scene(Stage):
         return [
             "UPDATE devices SET app_version = '1.0'",
             f"""INSERT INTO devices (bundle_id, device_id, environment, user_id, os_version, app_version)
-            SELECT '{APP}', 'device-' || n, 'production', CASE WHEN n <= 10 THEN 'fan' END, '18.1', (2 + n % 2) || '.0'
+            SELECT '{APP}', 'device-' || n, 'production', CASE WHEN n <= 10 THEN 'fan' WHEN n <= {10 + self.users} THEN 'user-' || n END, '18.1', (2 + n % 2) || '.0'
             FROM generate_series(2, {self.devices}) AS n ORDER BY n""",
             cards.format(mode="'token'", token=token, name=TOKENS),
             cards.format(mode="'channel'", token="NULL", name=CHANNEL),
@@ -176,7 +196,7 @@ class Operations:
                 self.scene.fill()
                 say(f"   {self.devices:,} devices are there after {self.scene.load_seconds:,.0f} s")
                 groups = (
-                    self.nothing, self.reads, self.changes, self.versions, self.audiences, self.halt, self.channel, self.ends
+                    self.nothing, self.anchor, self.reads, self.changes, self.versions, self.audiences, self.halt, self.channel, self.ends
                 )  # fmt: skip
                 for group in groups:
                     try:
@@ -257,6 +277,29 @@ class Operations:
 
         self.run(name, work)
 
+    def anchor(self):
+        """Accepts beside pgbench, which keeps all CPUs busy: what this machine gives without Tally's work."""
+        cluster = self.cluster
+        cluster.query(
+            f"""CREATE TABLE anchor (id bigint PRIMARY KEY, due_at timestamptz, token bytea);
+            CREATE INDEX anchor_due ON anchor (due_at);
+            INSERT INTO anchor SELECT n, now(), sha512(int8send(n)) FROM generate_series(1, {ANCHOR_ROWS}) AS n;"""
+        )
+        cluster.query("VACUUM (ANALYZE) anchor")
+        script = os.path.join(self.folder, "anchor.sql")
+        with open(script, "w") as file:
+            file.write(
+                f"\\set first {ANCHOR_BATCH} * random(0, {ANCHOR_ROWS // ANCHOR_BATCH - 1})\n"
+                f"UPDATE anchor SET due_at = now() WHERE id > :first AND id <= :first + {ANCHOR_BATCH};\n"
+            )
+
+        def work(_):
+            cluster.pgbench(script, ANCHOR_CLIENTS, ANCHOR_SECONDS)
+            return 0
+
+        self.run(f"beside pgbench, which updates {ANCHOR_BATCH:,} rows at a time on {ANCHOR_CLIENTS} connections", work)
+        cluster.query("DROP TABLE anchor")
+
     def reads(self):
         activity, channel = f"{PATH}/activities/{TOKENS}", f"{PATH}/activities/{CHANNEL}"
         listed = self.scene.call("GET", f"{PATH}/channels")["items"][0]["id"]
@@ -321,6 +364,13 @@ class Operations:
         self.one("everybody is added to the audience", *more, wait=[TOKENS], **key)
         self.one("the same request again", *more, **key)
         self.one("everybody is removed from the audience", "POST", f"{path}/audience", {"remove": everybody}, wait=[STARTED])
+        scene = self.scene
+        scene.call("PUT", f"{PATH}/activities/{NAMED}", start(alert=ALERT))
+        users = [f"user-{n}" for n in range(11, 11 + scene.users)]
+        self.one(
+            f"{scene.users:,} named users are added to an audience", "POST", f"{PATH}/activities/{NAMED}/audience",
+            {"add": {"users": users}}, wait=[NAMED],
+        )  # fmt: skip
         self.one("a device is deleted", "DELETE", f"{PATH}/devices/device-{self.devices // 2}")
         self.one("a user is erased", "DELETE", f"{PATH}/users/fan")
 

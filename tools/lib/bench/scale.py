@@ -15,7 +15,7 @@ from costs import Costs
 from credentials import make_certificate
 from growth import grow, mixed
 from measure import commit, conditions, say, to_json, version
-from operations import Operations
+from operations import Operations, shared_buffers
 from page import markdown_table, replace_between
 from sink import Sink
 from stage import Stage
@@ -200,7 +200,7 @@ def measure(options, parts):
     with workplace("bench") as folder:
         make_certificate(folder)
         sink = Sink(os.path.join(options.bin, "bench-sink"), folder, os.sched_getaffinity(0), BODY, streams=STREAMS)
-        with Cluster(options.bin, folder) as cluster, sink:
+        with Cluster(options.bin, folder, shared_buffers() if LONG in parts else None) as cluster, sink:
             bench = Bench(options, folder, cluster, sink)
             for name in parts:
                 say(f"-- {name}")

@@ -92,6 +92,7 @@ extension Orchestrator {
                 skews: ClockSkewWatch(),
                 segments: segments,
                 leasing: nil,
+                isPatient: true,
                 on: connection
             )
             if !judged.statements.isEmpty { _ = try await connection.pipeline(judged.statements) }

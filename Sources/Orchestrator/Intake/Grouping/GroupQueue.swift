@@ -20,7 +20,14 @@ struct GroupQueue<Line: Hashable, Element> {
     /// Elements that are carried out together.
     struct Group {
         let elements: [Element]
+        /// That of each element.
         fileprivate let lines: [Line]
+
+        /// Those at some places, ascending, with all that stands behind one in its line. Nil: none.
+        func part(at places: [Int]) -> Group? {
+            guard !places.isEmpty else { return nil }
+            return Group(elements: places.map { elements[$0] }, lines: places.map { lines[$0] })
+        }
     }
 
     /// What waits in a line.
@@ -81,20 +88,28 @@ struct GroupQueue<Line: Hashable, Element> {
         var lines: [Line] = []
         var elements: [Element] = []
         while elements.count < rules.groupSize, let line = nextLine() {
-            lines.append(line)
             let share = urgent.isEmpty || waiting[line]?.isUrgent == true ? rules.groupSize : rules.groupSize / 4
             let room = min(max(share, 1), rules.groupSize - elements.count)
             take(from: line, atMost: rules.takesWholeLines ? room : 1, into: &elements)
+            lines += Array(repeating: line, count: elements.count - lines.count)
         }
         count -= elements.count
         underWay += 1
         return Group(elements: elements, lines: lines)
     }
 
-    /// A group has been carried out; what waits behind it in its lines may go on.
-    mutating func finished(_ group: Group) {
+    /// A group has been carried out; what waits behind it in its lines may go on. The lines of a part that was not
+    /// carried out stay busy until that is given to ``caughtUp(_:)``.
+    mutating func finished(_ group: Group, but part: Group? = nil) {
         underWay -= 1
-        for line in group.lines {
+        free(group.lines, but: Set(part?.lines ?? []))
+    }
+
+    /// What was left of a group that has ``finished(_:but:)`` has been carried out, in no lane.
+    mutating func caughtUp(_ part: Group) { free(part.lines, but: []) }
+
+    private mutating func free(_ lines: [Line], but others: Set<Line>) {
+        for line in lines where !others.contains(line) && busy.contains(line) {
             busy.remove(line)
             guard let rest = waiting[line] else { continue }
             readyCount += rest.elements.count

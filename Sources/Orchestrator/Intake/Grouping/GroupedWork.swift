@@ -5,7 +5,12 @@ import ServiceLifecycle
 import Store
 import Synchronization
 
+/// The answer to a request of a group that would have to wait for somebody else.
+struct StillLocked: Error {}
+
 /// Carries out in groups what many ask for: what arrives while groups are under way makes up the next one.
+///
+/// A part of a group may have to wait for somebody else. It does so apart, and the others go on without it.
 ///
 /// So the price of a round trip and of a durable commit is shared, and everybody is answered when the group is done
 /// that held their request.
@@ -20,10 +25,19 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
         let place: Int
     }
 
+    /// Answers requests, one answer for each in their order. If it is not patient, it answers with ``StillLocked`` what
+    /// it would have to wait for, and all behind that in the same line.
+    typealias CarryOut = @Sendable (_ requests: [Request], _ isPatient: Bool) async throws -> Answers
+
+    /// While so many parts of groups wait for somebody else, further groups wait in their lanes: each has a connection.
+    private static var mostApart: Int { 2 }
+
     private struct State {
         var queue: Queue
         var pace = GroupPace()
         var isClosed = false
+        /// Parts of groups that wait for somebody else, in no lane.
+        var apart = 0
 
         func backlog(now: ContinuousClock.Instant) -> Backlog {
             Backlog(count: queue.count, wait: queue.isLong ? pace.wait(behind: queue.count, now: now) : nil)
@@ -33,7 +47,7 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
     private let name: String
     private let logger: Logger
     private let now: @Sendable () -> ContinuousClock.Instant
-    private let carryOut: @Sendable ([Request]) async throws -> Answers
+    private let carryOut: CarryOut
     private let state: Mutex<State>
     private let arrivals: AsyncStream<Void>
     private let arrived: AsyncStream<Void>.Continuation
@@ -43,14 +57,14 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
     ///   - rules: how groups are made up.
     ///   - logger: told of groups that fail.
     ///   - now: the clock.
-    ///   - carryOut: answers a group, one answer for each request in their order. If the server refuses a group, each
-    ///     request is tried on its own. Any other error is the answer to all.
+    ///   - carryOut: answers a group. If the server refuses a group, each request is tried on its own. Any other error is
+    ///     the answer to all.
     init(
         _ name: String,
         _ rules: Queue.Rules,
         logger: Logger,
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
-        carryOut: @escaping @Sendable ([Request]) async throws -> Answers
+        carryOut: @escaping CarryOut
     ) {
         self.name = name
         self.logger = logger
@@ -123,36 +137,67 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
 
     /// Goes on with the next group as long as there is one.
     private func work(from first: Queue.Group) async {
-        var next: Queue.Group? = first
-        while let group = next {
-            let answers = await answers(to: group.elements.map(\.request))
-            let now = now()
-            let isDue: Bool
-            (next, isDue) = state.withLock { state in
-                state.queue.finished(group)
-                let next = state.queue.next()
-                state.pace.finished(group.elements.count, leavesMore: state.queue.leavesMore, now: now)
-                return (next, state.queue.hasNext)
+        await withDiscardingTaskGroup { apart in
+            var next: Queue.Group? = first
+            while let group = next {
+                let isPatient = state.withLock { $0.apart >= Self.mostApart }
+                let answers = await answers(to: group.elements.map(\.request), isPatient: isPatient)
+                let rest = isPatient ? nil : group.part(at: Self.locked(answers))
+                let now = now()
+                let isDue: Bool
+                (next, isDue) = state.withLock { state in
+                    state.queue.finished(group, but: rest)
+                    if rest != nil { state.apart += 1 }
+                    let next = state.queue.next()
+                    state.pace.finished(group.elements.count, leavesMore: state.queue.leavesMore, now: now)
+                    return (next, state.queue.hasNext)
+                }
+                // There is enough for another lane.
+                if isDue { arrived.yield() }
+                tell(answers, to: group, butLocked: !isPatient)
+                if let rest { apart.addTask { await self.wait(for: rest) } }
             }
-            // There is enough for another lane.
-            if isDue { arrived.yield() }
-            for (waiting, answer) in zip(group.elements, answers) { waiting.caller.take(answer, at: waiting.place) }
+        }
+    }
+
+    /// Carries out what has to wait for somebody else, and then what has come behind it.
+    private func wait(for part: Queue.Group) async {
+        let answers = await answers(to: part.elements.map(\.request), isPatient: true)
+        let next = state.withLock { state in
+            state.queue.caughtUp(part)
+            state.apart -= 1
+            return state.queue.next()
+        }
+        tell(answers, to: part, butLocked: false)
+        if let next { await work(from: next) }
+    }
+
+    /// The places of those that have to wait for somebody else.
+    private static func locked(_ answers: Answers) -> [Int] {
+        answers.indices.filter { if case .failure(is StillLocked) = answers[$0] { true } else { false } }
+    }
+
+    /// Answers all, but for those that have no answer yet.
+    private func tell(_ answers: Answers, to group: Queue.Group, butLocked: Bool) {
+        let locked = butLocked ? Set(Self.locked(answers)) : []
+        for (place, waiting) in group.elements.enumerated() where !locked.contains(place) {
+            waiting.caller.take(answers[place], at: waiting.place)
         }
     }
 
     /// `isRepeat`: it is a single one that met a unique key, and is tried once more.
-    private func answers(to requests: [Request], isRepeat: Bool = false) async -> Answers {
+    private func answers(to requests: [Request], isPatient: Bool, isRepeat: Bool = false) async -> Answers {
         do {
-            return try await carryOut(requests)
+            return try await carryOut(requests, isPatient)
         } catch let error as PostgresError where error.code == .server && requests.count > 1 {
             // The server refuses one of them, and does not say which: each on its own, so that the others are carried
-            // out.
+            // out. One after the other, so that those of a line keep their order.
             var answers: Answers = []
-            for request in requests { answers += await self.answers(to: [request]) }
+            for request in requests { answers += await self.answers(to: [request], isPatient: true) }
             return answers
         } catch let error as PostgresError where error.sqlState == "23505" && !isRepeat {
             // Another transaction has stored the same, an idempotency key for one. By now it can be seen.
-            return await answers(to: requests, isRepeat: true)
+            return await answers(to: requests, isPatient: isPatient, isRepeat: true)
         } catch {
             logger.error("\(name) failed", metadata: ["error": "\(error)", "count": "\(requests.count)"])
             return requests.map { _ in .failure(error) }

@@ -47,11 +47,18 @@ extension SegmentStore {
     /// `isFirst`: a newer change than the one that the pass has turned to a moment ago is no hindrance unless it is the
     /// end, because changes may come faster than a walk can turn.
     ///
+    /// `seekingDue`: as in ``RingLook/selection(_:isFirst:seekingDue:)``.
+    ///
     /// - Throws: ``LeaseLost``.
-    func read(_ pass: RingPass, after cursor: Int64, isFirst: Bool) async throws -> (RingLook, RingAhead) {
+    func read(
+        _ pass: RingPass,
+        after cursor: Int64,
+        isFirst: Bool,
+        seekingDue: Bool
+    ) async throws -> (RingLook, RingAhead) {
         try await prolonging(pass.lease) {
             let results = try await database.pipeline([
-                .planningOnce, RingLook.selection(pass, isFirst: isFirst),
+                .planningOnce, RingLook.selection(pass, isFirst: isFirst, seekingDue: seekingDue),
                 RingAhead.selection(pass, after: cursor, count: pass.sliceSize),
             ])
             return (

@@ -38,11 +38,15 @@ extension SegmentStore {
     ///
     /// It may not when the change needs a fresh stamp, or was given one.
     ///
+    /// `seekingDue`: as in ``RingLook/selection(_:isFirst:seekingDue:)``.
+    ///
     /// - Throws: ``LeaseLost``.
-    func look(ahead pass: RingPass) async throws -> RingLook {
+    func look(ahead pass: RingPass, seekingDue: Bool) async throws -> RingLook {
         try await prolonging(pass.lease) {
             // Planning takes three times as long as the rest.
-            let results = try await database.pipeline([.planningOnce, RingLook.selection(pass, isFirst: false)])
+            let results = try await database.pipeline([
+                .planningOnce, RingLook.selection(pass, isFirst: false, seekingDue: seekingDue),
+            ])
             return try RingLook(results[1])
         }
     }
@@ -50,18 +54,21 @@ extension SegmentStore {
 
 extension RingLook {
     /// The statement whose rows ``init(_:)`` reads.
-    static func selection(_ pass: RingPass, isFirst: Bool) -> Query {
+    ///
+    /// `seekingDue`: whether cards that are due by now count as other work. Where many were due a moment ago, looking for
+    /// one skips the index entries of all of them; so this is asked seldom, while there is a look before each slice.
+    static func selection(_ pass: RingPass, isFirst: Bool, seekingDue: Bool) -> Query {
         """
         SELECT (a.revision = \(pass.activity.newest) OR (\(isFirst) AND a.state = 'live'))
                    AND c.timestamp = \(pass.change.timestamp)
                    AND \(unescaped: ChangeStore.isInOrder)
                    AND clock_timestamp() - c.stamped_at <= \(Duration.seconds(Stamping.maximumAge))
                    AND (\(pass.activity.isProbe) OR \(unescaped: SegmentStore.isNotHalted)),
-               s.wakes <> \(pass.progress.wakes) OR EXISTS (
+               s.wakes <> \(pass.progress.wakes) OR (\(seekingDue) AND EXISTS (
                    SELECT FROM subscriptions AS d WHERE d.activity_key = s.activity_key AND d.mode = 'token'
                      AND d.state = 'due' AND d.due_at <= now()
                      AND d.device_key > s.after_key AND d.device_key <= s.through_key
-               )
+               ))
         FROM segments AS s JOIN activities AS a USING (activity_key)
         JOIN changes AS c ON c.activity_key = s.activity_key AND c.revision = \(pass.change.revision)
         WHERE s.activity_key = \(pass.lease.activityKey) AND s.segment = \(pass.lease.segment)

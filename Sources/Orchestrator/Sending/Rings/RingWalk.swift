@@ -45,6 +45,20 @@ struct RingWalk: Sendable {
         var cursor: Int64
         /// Slices without an answer, and parts that are being stored.
         var running = 0
+        /// When a look last sought cards that are due.
+        var soughtAt: Duration?
+    }
+
+    /// How long cards that have become due by themselves may stay unseen by a walk.
+    private static let seekingPause = Duration.milliseconds(250)
+
+    /// Whether the next look seeks cards that are due. Until a batch has left they would not break the walk off.
+    private func seeksDue(_ course: inout Course) -> Bool {
+        let now = orchestrator.settings.uptime()
+        if let soughtAt = course.soughtAt, now - soughtAt < Self.seekingPause { return false }
+        guard progress.withWindow({ $0.begun }) >= pass.windowSize else { return false }
+        course.soughtAt = now
+        return true
     }
 
     private typealias Tasks = ThrowingTaskGroup<Void, any Error>
@@ -52,7 +66,7 @@ struct RingWalk: Sendable {
     /// Returns when all that has left is answered.
     private func walk(after start: Int64) async throws -> End {
         let segments = orchestrator.segments
-        let (look, ahead) = try await segments.read(pass, after: start, isFirst: true)
+        let (look, ahead) = try await segments.read(pass, after: start, isFirst: true, seekingDue: false)
         let forms = RingForms(
             orchestrator: orchestrator,
             pass: pass,
@@ -77,7 +91,13 @@ struct RingWalk: Sendable {
                 if course.ahead.isEmpty {
                     course.ahead = try next.get()
                 } else {
-                    (course.look, course.ahead) = try await segments.read(pass, after: course.cursor, isFirst: false)
+                    let seekingDue = seeksDue(&course)
+                    (course.look, course.ahead) = try await segments.read(
+                        pass,
+                        after: course.cursor,
+                        isFirst: false,
+                        seekingDue: seekingDue
+                    )
                 }
             }
         }
@@ -104,7 +124,7 @@ struct RingWalk: Sendable {
             if let seen = course.look.take() {
                 look = seen
             } else {
-                look = try await orchestrator.segments.look(ahead: pass)
+                look = try await orchestrator.segments.look(ahead: pass, seekingDue: seeksDue(&course))
                 // It may have waited for a connection.
                 if course.ahead.isOutdated(at: now()) { return nil }
             }

@@ -30,10 +30,13 @@ enum EmptyRing {
     ///
     /// Looks at one entry of the index, the first from the activity on. Asked for the activity's own the planner would
     /// expect that any has some, where a large one has nearly all of a database, and read the table until it finds one.
+    ///
+    /// It looks no further than the activity, either: behind it may stand the entries of a million cards which a large one
+    /// has just moved, and which are skipped one by one until the table is vacuumed.
     private static func hasNo(_ kind: String, orderedBy order: String) -> String {
         """
         (SELECT d.activity_key FROM subscriptions AS d
-         WHERE d.activity_key >= a.activity_key AND d.mode = 'token' AND d.\(kind)
+         WHERE d.activity_key >= a.activity_key AND d.activity_key <= a.activity_key AND d.mode = 'token' AND d.\(kind)
          ORDER BY d.activity_key, \(order) LIMIT 1) IS DISTINCT FROM a.activity_key
         """
     }

@@ -27,7 +27,7 @@ struct GroupedWorkTests {
             .init(groupSize: 2, lanes: 1, worthALane: 1, takesWholeLines: true),
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
             now: { clock.now }
-        ) { numbers in
+        ) { numbers, _ in
             if numbers.contains(9) {
                 reachedContinuation.finish()
                 for await _ in released {}
@@ -62,7 +62,7 @@ struct GroupedWorkTests {
             "counting",
             .init(groupSize: 2, lanes: 1, worthALane: 1, takesWholeLines: true),
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
-        ) { numbers in
+        ) { numbers, _ in
             let times = calls.withLock { calls in
                 for number in numbers { calls[number, default: 0] += 1 }
                 return numbers.map { calls[$0] ?? 0 }
@@ -80,6 +80,43 @@ struct GroupedWorkTests {
         let refused = await work.submit([(9, 9)])
         #expect(throws: PostgresError.self) { try refused[0].get() }
         #expect(calls.withLock { $0[9] } == 2)
+        running.cancel()
+        await running.value
+    }
+
+    @Test("What has to wait for somebody else does so apart: the others of its group, and the next groups, go on")
+    func apart() async {
+        let (released, release) = AsyncStream.makeStream(of: Void.self)
+        let carriedOut = Mutex<[Int]>([])
+        // 10 and more are locked.
+        let work = GroupedWork<Int, Int, Int>(
+            "counting",
+            .init(groupSize: 4, lanes: 1, worthALane: 1, takesWholeLines: true),
+            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        ) { numbers, isPatient in
+            if isPatient, numbers.contains(where: { $0 >= 10 }) {
+                for await _ in released {}
+            }
+            return numbers.map { number in
+                guard number < 10 || isPatient else { return .failure(StillLocked()) }
+                carriedOut.withLock { $0.append(number) }
+                return .success(number)
+            }
+        }
+        let running = Task { await work.run() }
+        let locked = Task { await work.submit([(10, 10), (10, 11)]) }
+        // They come in the same group or in a later one; in neither they wait for what is locked.
+        for number in 1...3 {
+            let answers = await work.submit([(number, number)])
+            #expect(throws: Never.self) { try answers[0].get() }
+        }
+        let behind = Task { await work.submit([(10, 12)]) }
+        _ = await work.submit([(4, 4)])
+        #expect(carriedOut.withLock { $0 } == [1, 2, 3, 4])
+        release.finish()
+        let answers = await locked.value + behind.value
+        #expect(answers.compactMap { try? $0.get() } == [10, 11, 12])  // nil is missed
+        #expect(carriedOut.withLock { $0.suffix(3) } == [10, 11, 12])
         running.cancel()
         await running.value
     }

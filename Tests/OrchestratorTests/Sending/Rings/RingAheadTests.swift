@@ -20,7 +20,12 @@ struct RingAheadTests {
     @Test("Leaves in slices of 128 in the order of the ring, each destination once, and says who was the last")
     func slices() async throws {
         try await withPass { world, pass in
-            let (look, first) = try await world.orchestrator.segments.read(pass, after: 0, isFirst: true)
+            let (look, first) = try await world.orchestrator.segments.read(
+                pass,
+                after: 0,
+                isFirst: true,
+                seekingDue: false
+            )
             #expect(look.mayGoOn)
             #expect(first.sizes == [128])
             let second = try await world.orchestrator.segments.read(pass, behind: #require(first.last))
