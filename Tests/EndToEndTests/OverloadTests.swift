@@ -21,6 +21,8 @@ struct OverloadTests {
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 try await system.database.withTransaction { connection in
                     // While this is held nothing can be accepted: the machine is as slow as it can be.
+                    // The database would end a session that is idle in a transaction for long.
+                    _ = try await connection.query("SET LOCAL idle_in_transaction_session_timeout = 0")
                     _ = try await connection.query("LOCK TABLE changes IN SHARE MODE")
                     for kind in [Producers.Kind.routine, .alert, .end] {
                         for _ in 1...4 { tasks.addTask { try await producers.post(kind, times: 5) } }
