@@ -163,7 +163,7 @@ struct CatchUpTurn: Sendable {
             carousel.served(revision)
         }
         try await orchestrator.segments.store(
-            changes + CardKey.hold(cards) + statements,
+            [.planningOnce] + changes + CardKey.hold(cards) + statements,
             alertStamp: alertStamp,
             carousel == progress.carousel ? nil : carousel,
             under: lease

@@ -187,7 +187,7 @@ DEVICE_TOKENS = "Store/Database/DeviceTokens.swift"
 failures.query("younger-device-token-dies", DEVICE_TOKENS, "d.updated_at <= 'epoch'", "d.updated_at >= 'epoch'")
 failures.query("other-device-token-dies", DEVICE_TOKENS, " AND d.device_token = r.token", "")
 failures.query("caught-up-forgets-a-new-token", DESTINATION, "AND s.update_token = d.token ", "",
-               at="AND s.update_token = d.token AND s.state = 'due' AND NOT s.leaving")
+               at="AND s.update_token = d.token AND \\(unescaped: isDue) AND NOT s.leaving")
 failures.query("leaving-card-rides", DESTINATION, " AND NOT s.leaving", "")
 failures.expression("old-alert-makes-a-body-too-large", f"{SENDING}/OutgoingChange.swift", "SizeLimit.device.excess(body.count) != nil", "false")
 

@@ -167,6 +167,7 @@ struct StartClaims: Sendable {
         }
     }
 
+    /// One by one by key: the activity is locked meanwhile, so no plan may read all of its starts.
     private func read(_ keys: [Int64], on connection: PostgresConnection) async throws -> [Due] {
         let window = Duration.seconds(activity.policy.startBudget.windowSeconds)
         let rows = try await connection.query(
@@ -175,7 +176,12 @@ struct StartClaims: Sendable {
                    d.activities_enabled, d.frequent_pushes_enabled, d.device_token, \(unescaped: AudienceCoverage.condition),
                    spent.times, spent.counts, clock_timestamp(), \(unescaped: AppVersionRows.appVersion), v.is_withheld,
                    v.decodes_from, \(unescaped: Self.isReported)
-            FROM starts AS s JOIN devices AS d USING (device_key) JOIN activities AS a USING (activity_key)
+            FROM unnest(\(keys)) AS k(device_key)
+            CROSS JOIN LATERAL (
+                SELECT * FROM starts
+                WHERE activity_key = \(activity.key) AND starts.device_key = k.device_key OFFSET 0
+            ) AS s
+            JOIN devices AS d ON d.device_key = s.device_key JOIN activities AS a ON a.activity_key = s.activity_key
             LEFT JOIN activity_app_versions AS v
                 ON v.activity_key = s.activity_key AND v.app_version = \(unescaped: AppVersionRows.appVersion)
             LEFT JOIN start_tokens AS t
@@ -185,7 +191,6 @@ struct StartClaims: Sendable {
                 FROM starts AS o
                 WHERE o.device_key = s.device_key AND o.claimed_at > now() - \(window) AND o.attempts > 0
             ) AS spent
-            WHERE s.activity_key = \(activity.key) AND s.device_key = ANY(\(keys))
             ORDER BY s.device_key
             """
         )
