@@ -65,19 +65,14 @@ struct DocumentTests {
     }
 
     @Test("In a request a field that is null counts as absent, whatever the field and wherever it stands")
-    func nulls() async throws {
-        let document = try await Self.document()
+    func nulls() throws {
         var tried = 0
         for sample in try samples() {
             guard let request = sample as? any APIRequest & Hashable else { continue }
-            let schema = try Self.schema(Self.name(request), in: document)
             for (absent, null) in Self.variants(request.json) {
                 let body = "\(type(of: request)) \(null.text)"
                 tried += 1
                 #expect(Self.outcome(request, null) == Self.outcome(request, absent), "\(body)")
-                // Whoever goes by the document is told the same.
-                let isValid = schema.validate(absent).isEmpty
-                #expect(schema.validate(null).isEmpty == isValid, "\(body)")
             }
         }
         #expect(tried > 100)

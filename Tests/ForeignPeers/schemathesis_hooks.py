@@ -6,16 +6,16 @@ schemathesis would call a null bad data, and find that the server takes it.
 
 import schemathesis
 
-# Null is a value inside of these.
-VALUES = {"attributes", "content_state", "custom", "content_state_schema", "attributes_schema"}
+# Inside of these null is a value of the caller.
+CONTENT = {"attributes", "content_state", "custom", "content_state_schema", "attributes_schema"}
 
 
 @schemathesis.hook
-def filter_body(context, body) -> bool:
-    return context.operation.method.upper() == "PATCH" or not has_null(body)
+def filter_case(context, case) -> bool:
+    return not has_null(case.body)
 
 
 def has_null(part) -> bool:
     if isinstance(part, dict):
-        return any(value is None or has_null(value) for name, value in part.items() if name not in VALUES)
+        return any(value is None or (name not in CONTENT and has_null(value)) for name, value in part.items())
     return isinstance(part, list) and any(has_null(element) for element in part)
