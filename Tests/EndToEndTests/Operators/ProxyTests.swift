@@ -71,7 +71,12 @@ struct ProxyTests {
                 ("-X PUT -d '{}'", app + "/types/GameAttributes"), ("-X POST -d '{}'", "/v1/api-keys"),
                 ("-X PUT -d '{}'", app + "/devices/a/b"), ("", "/health/ready"),
             ] {
-                #expect(try await curl(options, path, at: port) == "2 404", "\(options) \(path)")
+                // On a busy machine the proxy takes the daemon for dead now and then.
+                let answer = try await eventually("the proxy reaches the daemon") {
+                    let answer = try await curl(options, path, at: port)
+                    return answer == "2 503" ? nil : answer
+                }
+                #expect(answer == "2 404", "\(options) \(path)")
             }
 
             // The end of the body never comes, and the connection stays open.

@@ -238,7 +238,8 @@ final class Duel {
         let cancelledStreams = Set(cancelled.compactMap { streams[$0].map { UInt32($0) } })
         for (stream, request) in both[0].server.requests {
             guard let other = last.server.requests[stream] else { continue }
-            require(request.fields == other.fields, "the fields of stream \(stream)")
+            let fields = "the fields of stream \(stream): \(request.fields) but \(other.fields)"
+            require(request.fields == other.fields, fields)
             // How far a body gets before its stream ends is a matter of turns.
             let common = min(request.body.count, other.body.count)
             require(request.body.prefix(common) == other.body.prefix(common), "the body of stream \(stream)")

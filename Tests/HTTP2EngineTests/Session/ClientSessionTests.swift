@@ -165,6 +165,20 @@ struct ClientSessionTests {
         #expect(pair.client.openStreams == 1)
     }
 
+    @Test("the further fields of a request that was cancelled before it was encoded go with no later one")
+    func cancelledFields() throws {
+        let pair = try MemoryPair()
+        let headers = try SharedHeaders(authority: "localhost", fields: [])
+        let cancelled = OutgoingRequest(headers: headers, extra: [HTTP2Header("own", "1")], body: nil)
+        let stream = try pair.client.submit(cancelled, tag: 1, pathSuffix: Array("/1".utf8).span)
+        pair.client.cancel(stream: stream)
+        try pair.pump()
+        for tag in 2..<10 as Range<UInt64> { try pair.submit(tag, path: "/\(tag)") }
+        try pair.pump()
+        #expect(pair.requests.map(\.path) == (2..<10).map { "/\($0)" })
+        #expect(pair.requests.allSatisfy { $0.fields["own"] == nil })
+    }
+
     @Test("streams that the server refuses because its new limit had not arrived are told apart")
     func surplus() throws {
         let pair = try MemoryPair(limit: 10)

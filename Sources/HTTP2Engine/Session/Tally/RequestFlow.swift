@@ -39,7 +39,8 @@ struct RequestFlow {
     mutating func begin(stream: Int32, request: OutgoingRequest, pathSuffix: Span<UInt8>) {
         phase = .queued
         self.stream = stream
-        if !request.extra.isEmpty { extra = request.extra }
+        // A request that was cancelled before it left has kept its own. Two empty arrays need no reference counts.
+        if !request.extra.isEmpty || !extra.isEmpty { extra = request.extra }
         self.pathSuffix.removeAll(keepingCapacity: true)
         unsafe pathSuffix.withUnsafeBufferPointer { unsafe self.pathSuffix.append(contentsOf: $0) }
         hasBody = request.hasBody
