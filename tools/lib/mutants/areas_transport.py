@@ -11,6 +11,7 @@ SENDING = f"{SESSION}/TallyClientState+Sending.swift"
 TABLE = f"{SESSION}/HeaderTable.swift"
 
 http2 = Area("http2", "^HTTP2EngineTests[.].*(Session|Encoder|Limit|Differential|Fuzz|Hostile|StreamTable)")
+http2.expression("cancelled-fields-stay", f"{SESSION}/RequestFlow.swift", "!request.extra.isEmpty || !extra.isEmpty", "!request.extra.isEmpty")
 http2.expression("connection-window-is-ignored", SENDING, "min(window, flows[slot].window, FrameHead.maximumPayload)", "min(flows[slot].window, FrameHead.maximumPayload)")
 http2.expression("stream-window-is-ignored", SENDING, "min(window, flows[slot].window, FrameHead.maximumPayload)", "min(window, FrameHead.maximumPayload)")
 http2.statement("connection-window-is-not-counted", SENDING, "window -= count\n", "\n", at="window -= count\n        flows")
