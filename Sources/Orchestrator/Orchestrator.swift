@@ -11,7 +11,7 @@ import SwiftImporter
 ///
 /// One value for the whole daemon. Its operations are in the extensions in the folders beside this file: `Registry`
 /// (apps, keys, types, devices), `Intake` (start, update, end, subscriptions), `Channels` and `Schedules`.
-/// What goes on in the background is in ``services``.
+/// ``services`` run in the background.
 ///
 /// Operations throw `Problem` for what the caller did wrong and `PostgresError` when the database is away.
 package final class Orchestrator: Sendable {

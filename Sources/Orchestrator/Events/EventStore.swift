@@ -119,8 +119,8 @@ struct EventStore: Sendable {
         return .oldest
     }
 
-    /// Puts events whose transactions this database has not come to yet before all others: it was restored from a dump,
-    /// and counts its transactions anew.
+    /// After a restore from a dump, the database counts transactions anew. This moves events with larger numbers before
+    /// all others.
     func settleRestored() async throws {
         for table in ["events", "changes"] {
             _ = try await database.execute(

@@ -38,8 +38,7 @@ extension Orchestrator {
         return place > (try await eventStore.end()) ? .oldest : place
     }
 
-    /// What happens after a place, as soon as something does; after `patience` perhaps nothing but a place to go on
-    /// from.
+    /// Waits for events after a place. After `patience` the page may be empty. It then has only the place to go on from.
     package func nextEvents(
         after place: EventCursor,
         matching filter: EventFilter,

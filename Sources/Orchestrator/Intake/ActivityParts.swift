@@ -4,7 +4,7 @@ import JSON
 import Postgres
 import Store
 
-/// What belongs to activities and stands in other tables: counts, channels, schedules.
+/// Reads an activity's counts, channels and schedules from their tables.
 struct ActivityParts: Sendable {
     private var progress: [Int64: DeliveryProgress] = [:]
     private var starts: [Int64: StartProgress] = [:]

@@ -1,4 +1,4 @@
-/// What waits to be carried out in groups, several of which may be under way at a time. Pure: events in, groups out.
+/// Divides waiting work into groups. Several groups may run at a time. Pure: events in, groups out.
 ///
 /// Elements of one line are carried out in the order of their coming and never in two groups at once. The lines that
 /// have waited longest come first: those that hold something urgent before the others, but of four lines one is of the

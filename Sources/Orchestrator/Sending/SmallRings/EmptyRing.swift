@@ -6,11 +6,9 @@ import Postgres
 /// Most activities are such for a while: nobody follows the match yet, or everybody listens to its channel. To lease,
 /// walk and complete their rings would cost more than all the rest of their changes.
 ///
-/// Whoever is to be sent something is on the ring (`riding`) or has a row that is due. Somebody is put on the ring by a
-/// worker with the lease, which had to be woken before, or in the transaction of a report (``Boarding``), and either
-/// moves ``SegmentProgress/wakes``; so if that has not moved between the look and the statement that makes use of it,
-/// nobody has come. A registration that is committed meanwhile is served by its own row, with the newest revision then
-/// (``CatchUpTurn``).
+/// A card that is owed a push is on the ring (`riding`) or due. Two things put a card on the ring: a worker with the
+/// lease, and the transaction of a report (``Boarding``). Both raise ``SegmentProgress/wakes``. If it is unchanged since
+/// the look, nobody has come. ``CatchUpTurn`` sends the newest revision to cards that register meanwhile.
 enum EmptyRing {
     /// An SQL condition: the segment `g` of the activity `a` is a ring at rest.
     static let isAtRest = """

@@ -46,9 +46,9 @@ struct StartClaims: Sendable {
     /// `limit`: what was due by then; nil: what is due now. A claim that may be repeated at once is due while its push
     /// is on its way.
     ///
-    /// - Returns: Nil if the activity was ended meanwhile: an end that is committed is followed by no start. A newer
-    ///   state holds back only the starts of apps of which it is not known whether they decode the older one; else an
-    ///   activity that is updated all the time would never start anyone.
+    /// - Returns: Nil if the activity was ended meanwhile: no start follows a committed end. A newer state
+    ///   holds back a start only if nobody knows whether its app decodes the older state. Otherwise constant updates
+    ///   would keep everyone from starting.
     func claim(dueBy limit: PGTimestamp?) async throws -> Batch? {
         try await orchestrator.withCurrentType {
             let type = try await orchestrator.typeContext(activity.bundleID, activity.typeName)
