@@ -51,14 +51,18 @@ extension Universe {
         return pushes.contains { Self.mayHaveArrived($0) && !broken.contains($0.turn.number) }
     }
 
-    /// Whether it is on record that some destination was sent an older revision and then a newer one.
+    /// Whether it is on record that some destination was sent an older revision and then a newer one. The end of a single
+    /// card is no push of a change, though it carries the newest state.
     private func isJumpedOver(_ revision: Revision, of activity: String, _ sent: [Apple.Sent]) -> Bool {
         guard let match = matches.first(where: { $0.id == activity }) else { return false }
         // A post whose first answer got lost is younger than its number says.
         let revisions = Dictionary(match.accepted.map { ($0.score, $0.revision) }, uniquingKeysWith: min)
+        let ends = Set(match.accepted.filter { $0.kind == .end }.map(\.score))
         let broken = apple.with { $0.brokenTurns }
         let pushes = sent.filter {
-            $0.push.content?.match == activity && $0.outcome.isAccepted && !broken.contains($0.turn.number)
+            guard let content = $0.push.content, content.match == activity else { return false }
+            return ($0.push.event != "end" || ends.contains(content.score)) && $0.outcome.isAccepted
+                && !broken.contains($0.turn.number)
         }
         return Dictionary(grouping: pushes, by: \.destination).values.contains { pushes in
             let had = pushes.compactMap { revisions[$0.push.content?.score ?? 0] }

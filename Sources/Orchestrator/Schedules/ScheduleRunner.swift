@@ -11,7 +11,8 @@ import Store
 /// Schedules are claimed in batches under a lease; the change and the settling of its schedule are one transaction, so
 /// a schedule whose daemon died is run again by another and never twice. Those of one activity run one after the other
 /// in the order of their times: an end that was missed together with an update does not swallow it. But an end passes
-/// those that were tried and have to wait (promise 5).
+/// those that were tried and have to wait, with those behind them (promise 5). A start passes all: the others may wait for
+/// what it sends.
 struct ScheduleRunner: Service, CustomStringConvertible {
     let orchestrator: Orchestrator
 
@@ -46,9 +47,14 @@ struct ScheduleRunner: Service, CustomStringConvertible {
                 WHERE state = 'pending' AND due_at <= now() AND (lease_until IS NULL OR lease_until < now())
                   AND NOT EXISTS (
                       SELECT FROM schedules AS e
-                      WHERE e.activity_key = s.activity_key AND e.state = 'pending'
+                      WHERE e.activity_key = s.activity_key AND e.state = 'pending' AND s.kind <> 'start'
                         AND (e.due_at, e.kind, e.created_at, e.schedule_id) < (s.due_at, s.kind, s.created_at, s.schedule_id)
-                        AND NOT (s.kind = 'end' AND e.reason IS NOT NULL)
+                        AND NOT (s.kind = 'end' AND EXISTS (
+                            SELECT FROM schedules AS w
+                            WHERE w.activity_key = e.activity_key AND w.state = 'pending' AND w.reason IS NOT NULL
+                              AND (w.due_at, w.kind, w.created_at, w.schedule_id)
+                                  <= (e.due_at, e.kind, e.created_at, e.schedule_id)
+                        ))
                   )
                 ORDER BY due_at LIMIT \(Self.batchSize) FOR NO KEY UPDATE SKIP LOCKED
             )

@@ -158,7 +158,9 @@ struct CatchUpTurn: Sendable {
         var changes: [Query] = []
         if let change {
             let (revision, upcoming) = (change.revision, min(change.revision, carousel.upcoming))
-            changes = ChangeStore.merge(under: lease, after: carousel.sent, before: upcoming, into: revision)
+            // Cards may come back that were away while the ring passed changes without anybody on it.
+            let sent = destinations.map(\.knownRevision).filter { $0 > 0 }.reduce(carousel.sent, min)
+            changes = ChangeStore.merge(under: lease, after: sent, before: upcoming, into: revision)
             if !change.isSent { changes.append(ChangeStore.markSent(revision, of: activity.key)) }
             carousel.served(revision)
         }

@@ -239,6 +239,50 @@ struct ScheduleTests {
         }
     }
 
+    @Test("An end passes what stands behind a scheduled update that has to wait")
+    func endPassesWhatIsBehind() async throws {
+        try await withWorld { world in
+            try await world.start { $0.endsAt = Self.later }
+            try await world.follow("d1", token: "aa01", known: 1)
+            try await world.settle()
+            _ = try await schedule(world, score: 20) { $0.mustDeliver = true }
+            let behind = try await schedule(world, score: 21) { $0.mustDeliver = false }
+            for score in 1...8 { try await world.update(score: Int64(score), mustDeliver: true) }
+            try await world.database.execute(
+                "UPDATE schedules SET due_at = now() - interval '2 seconds' WHERE kind = 'update'"
+            )
+            try await world.runSchedules(all: false)
+            try await world.database.execute(
+                "UPDATE schedules SET due_at = now() - interval '1 second' WHERE kind = 'end'"
+            )
+            try await world.runSchedules(all: false)
+            #expect(try await world.show().state == .ended)
+            #expect(try await world.orchestrator.schedule(world.app, behind).reason == "activity_ended")
+        }
+    }
+
+    @Test("A start passes scheduled updates that wait for it")
+    func startPasses() async throws {
+        try await withWorld { world in
+            try await world.start { $0.startsAt = Self.later }
+            try await world.follow("d1", token: "aa01", known: 1)
+            for score in 1...8 { try await world.update(score: Int64(score), mustDeliver: true) }
+            let waiting = try await schedule(world, score: 20) { $0.mustDeliver = true }
+            let behind = try await schedule(world, score: 21) { $0.mustDeliver = false }
+            try await world.database.execute(
+                "UPDATE schedules SET due_at = now() - interval '2 seconds' WHERE kind = 'update'"
+            )
+            try await world.runSchedules(all: false)
+            #expect(try await world.orchestrator.schedule(world.app, waiting).reason == "too_many_must_deliver")
+            #expect(try await world.orchestrator.schedule(world.app, behind).reason == nil)
+            try await world.database.execute(
+                "UPDATE schedules SET due_at = now() - interval '1 second' WHERE kind = 'start'"
+            )
+            try await world.runSchedules(all: false)
+            #expect(try await world.show().state == .live)
+        }
+    }
+
     @Test("What is refused now is not scheduled")
     func refusal() async throws {
         try await withWorld { world in

@@ -238,4 +238,28 @@ struct MergeTests {
             #expect(try await world.word(Self.merged) == nil)
         }
     }
+
+    @Test("What passed while the only card's token counted as void is merged into what the card is sent when it is back")
+    func revived() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.follow("d1", token: "aa01")
+            try await world.settle()
+            world.recorder.answer("aa01", with: PushOutcome(.tokenRejected, status: 400, reason: "BadDeviceToken"))
+            for score in 1...3 {
+                try await world.pass(5)
+                try await world.update(score: Int64(score))
+                try await world.settle()
+            }
+            #expect(try await world.word("SELECT state::text FROM subscriptions") == "rejected")
+            // As after a halt, which shows that Apple was wrong.
+            try await world.database.execute(
+                "UPDATE subscriptions SET state = 'due', due_at = now(), failures = 0, reason = NULL"
+            )
+            try await world.update(score: 4)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.score) == [0, 1, 4])
+            #expect(try await world.word(Self.merged) == "2 into 5, 3 into 5, 4 into 5")
+        }
+    }
 }

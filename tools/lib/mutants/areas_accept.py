@@ -30,8 +30,10 @@ idempotency.statement("group-keeps-no-answers", GROUP, "if let key = command.ide
 
 schedules = Area("schedules", "^OrchestratorTests[.](Schedule|Pacing)")
 RUNNER = "Orchestrator/Schedules/ScheduleRunner.swift"
-schedules.query("end-does-not-pass", RUNNER, "s.kind = 'end' AND e.reason IS NOT NULL", "false")
-schedules.query("end-passes-what-was-not-tried", RUNNER, "s.kind = 'end' AND e.reason IS NOT NULL", "s.kind = 'end'")
+schedules.query("end-does-not-pass", RUNNER, "s.kind = 'end' AND EXISTS (", "false AND EXISTS (")
+schedules.query("end-passes-what-was-not-tried", RUNNER, "w.reason IS NOT NULL", "true")
+schedules.query("end-waits-behind-what-waits", RUNNER, "<= (e.due_at, e.kind,", "= (e.due_at, e.kind,")
+schedules.query("start-does-not-pass", RUNNER, "s.kind <> 'start'", "true")
 schedules.query("leased-schedules-run", RUNNER, "(lease_until IS NULL OR lease_until < now())", "true")
 schedules.query("order-is-lost", RUNNER, "(e.due_at, e.kind, e.created_at, e.schedule_id) < (s.due_at, s.kind, s.created_at, s.schedule_id)", "false")
 schedules.expression("server-fault-fails-a-schedule", RUNNER, "problem.status < 500", "true")
