@@ -239,7 +239,7 @@ struct MergeTests {
         }
     }
 
-    @Test("What passed while the only card's token counted as void is merged into what the card is sent when it is back")
+    @Test("What passed while the only card was away is merged into what the card is sent when it is back")
     func revived() async throws {
         try await withWorld { world in
             try await world.start()
