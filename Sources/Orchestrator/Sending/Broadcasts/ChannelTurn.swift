@@ -95,7 +95,8 @@ struct ChannelTurn: Sendable {
                     channel.storage
                 ) { try await connection.query($0) }
             }
-            _ = try await connection.execute(SegmentRows.wake(activityKeys: [activity.key], segments: .rings))
+            // The segment of the channel, too: who has it by now may have looked before this was stored.
+            _ = try await connection.execute(SegmentRows.wake(activityKeys: [activity.key]))
         }
     }
 
