@@ -26,6 +26,21 @@ struct CommandSampleTests {
         }
     }
 
+    @Test("every command of ours that the console shows is one that the programs take")
+    func console() throws {
+        var commands: [[String]] = []
+        for path in Document.files(in: "Sources/Console", ending: ".swift") {
+            let text = try Document(path: path).text().replacing("\\\\\n", with: "")
+            for match in text.matches(of: /<(?:code|pre[^>]*)>(tally [^<]+)</) {
+                commands += ShellWords.commands(in: String(match.output.1))
+            }
+        }
+        #expect(commands.count >= 3)
+        for words in commands {
+            if let error = Self.error(words) { Issue.record("\(words.joined(separator: " ")): \(error)") }
+        }
+    }
+
     @Test("every script of ours that a page names is there and can be run", arguments: Document.all)
     func scripts(page: Document) throws {
         for match in try page.text().matches(of: /(?:^|[\s`(])((?:tools|\.ci)\/[a-z-]+)(?=$|[\s`),.:;])/) {

@@ -45,7 +45,7 @@ struct ReferenceTests {
         }
         let names = Set(alerts.matches(of: /alert: ([A-Za-z]+)/).map { String($0.output.1) })
         let sections = Set(
-            try Document(path: "docs/guides/on-call.md").text().matches(of: /\n## (Tally[A-Za-z]+)/).map {
+            try Document(path: "docs/guides/on-call.md").text().matches(of: /\n### (Tally[A-Za-z]+)/).map {
                 String($0.output.1)
             }
         )
@@ -105,6 +105,16 @@ struct ReferenceTests {
         for line in quoted { #expect(sources.contains { $0.contains("\"\(line)\"") }, "\(line)") }
     }
 
+    @Test("what the page about upgrades quotes is what a daemon says")
+    func refusals() throws {
+        let quoted = try Document(path: "docs/guides/upgrade.md").text().matches(of: /"… ([A-Za-z ]+) …"/)
+            .map(\.output.1)
+        #expect(quoted.count == 4)
+        let sources = try Document.files(in: "Sources/Postgres/Migrations", ending: ".swift")
+            .map { try Document(path: $0).text() }
+        for words in quoted { #expect(sources.contains { $0.contains(words) }, "\(words)") }
+    }
+
     @Test("the changelog begins with the version of the programs")
     func version() throws {
         let changelog = try Document(path: "CHANGELOG.md").text()
@@ -134,6 +144,32 @@ struct ReferenceTests {
             let target = folder.appending(path: link).standardizedFileURL
             #expect(FileManager.default.fileExists(atPath: target.path), "\(link)")
         }
+    }
+
+    @Test("every link to a heading finds one", arguments: Document.all)
+    func anchors(page: Document) throws {
+        let folder = Document.root.appending(path: page.path).deletingLastPathComponent()
+        for link in try page.text().matches(of: /\]\(([^)#\s]*)#([^)\s]+)\)/) {
+            let (path, anchor) = (String(link.output.1), String(link.output.2))
+            guard !path.contains("://"), path.isEmpty || path.hasSuffix(".md") else { continue }
+            let target = path.isEmpty ? page.path : folder.appending(path: path).standardizedFileURL.path
+            let headings = try String(
+                contentsOf: URL(filePath: target, relativeTo: Document.root.appending(path: "/")),
+                encoding: .utf8
+            )
+            #expect(Self.anchors(in: headings).contains(anchor), "\(link.output.0)")
+        }
+    }
+
+    /// The anchors that a forge gives to headings.
+    private static func anchors(in text: String) -> Set<String> {
+        Set(
+            text.matches(of: /(?m)^#{1,6} (.+)$/).map { heading in
+                heading.output.1.replacing(/\]\([^)]*\)/, with: "").lowercased()
+                    .filter { $0.isLetter || $0.isNumber || " -_".contains($0) }
+                    .replacing(" ", with: "-")
+            }
+        )
     }
 
     /// The names under which the labels in the sources are served.

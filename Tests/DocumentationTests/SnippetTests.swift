@@ -1,6 +1,9 @@
 import Foundation
 import Testing
 
+@testable import TallyClient
+@testable import TallyKit
+
 /// Swift in the documents is an excerpt of what is compiled in the folder Snippets.
 @Suite("Swift samples")
 struct SnippetTests {
@@ -16,6 +19,24 @@ struct SnippetTests {
             let source = try Document(path: "Tests/DocumentationTests/Snippets/\(file)").text()
             #expect(source.contains("\n" + block.text + "\n"), "\(path) and \(file) differ:\n\(block.text)")
         }
+    }
+
+    @Test(
+        "The app's request for a ticket is one that the backend reads, and the backend's answer one that the app reads"
+    )
+    func ticket() throws {
+        let request = TicketRequest(
+            deviceID: "phone-1",
+            environment: "sandbox",
+            activities: ["order-1"],
+            signedOut: true
+        )
+        let call = try JSONDecoder().decode(TicketCall.self, from: JSONEncoder().encode(request))
+        #expect(call.deviceID == "phone-1" && call.environment == "sandbox")
+        #expect(call.activities == ["order-1"] && call.signedOut)
+        let expiry = Date(timeIntervalSince1970: 1_800_000_000)
+        let answer = try JSONEncoder().encode(RegistrationTicket(text: "secret", expiresAt: expiry))
+        #expect(try TallyJSON.decoder.decode(Ticket.self, from: answer) == Ticket("secret", expiresAt: expiry))
     }
 
     @Test("All samples share one GameAttributes: its properties stand everywhere as in docs/samples")

@@ -85,6 +85,8 @@ struct WatchTests {
         #expect(!watch.isOver)
         let text = try #require(look).text(at: Date(timeIntervalSince1970: 0), style: Style(isColoured: false))
         #expect(text.hasSuffix(", adding phones"))
+        #expect(Self.activity(.live, current: 0, enrolling: true).text.contains("pending, adding phones"))
+        #expect(!Self.activity(.live).text.contains("adding"))
         _ = watch.take(Self.activity(.live))
         #expect(watch.isOver)
     }

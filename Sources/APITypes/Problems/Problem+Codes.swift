@@ -12,6 +12,7 @@ extension Problem {
         package static let idempotencyInProgress = "idempotency_in_progress"
         package static let tooManyRequests = "too_many_requests"
         package static let internalError = "internal_error"
+        package static let apnsRefused = "apns_refused"
         package static let unavailable = "unavailable"
         package static let outcomeUnknown = "outcome_unknown"
     }
@@ -238,7 +239,7 @@ extension Problem {
 
     /// 502: APNs refused a request that Tally made for the caller. `words` are its status and reason.
     package static func apnsRefused(_ words: String) -> Problem {
-        Problem(status: 502, code: "apns_refused", detail: "APNs refused it: \(words).")
+        Problem(status: 502, code: Code.apnsRefused, detail: "APNs refused it: \(words).")
     }
 
     /// 503. Causes: the database or APNs is unavailable, too many requests wait for APNs, the daemon is stopping, or

@@ -53,7 +53,7 @@ struct SignInPage {
             <input id="key" name="key" type="password" autocomplete="current-password" required autofocus spellcheck="false">
             <button class="main">Sign in</button>
             <p class="hint">The key's scopes decide what you see and may change. \
-            <code>tally keys create --name console --scope read</code> makes one for looking.</p>
+            <code>tally keys create console --scope read</code> makes one for looking.</p>
             """
     }
 }

@@ -22,7 +22,7 @@ enum TypesPage {
         return Layout(visit: visit, title: "Types", place: .types, choice: choice).page(
             """
             <h1>Types</h1>
-            \(Parts.table("Types", ["Type", "#Version", "Content state", "Lint", "Changed"], rows, empty: "No type yet. <code>tally types import</code> makes one from a Swift file."))
+            \(Parts.table("Types", ["Type", "#Version", "Content state", "Lint", "Changed"], rows, empty: "No type yet. <code>tally types import FILE.swift</code> makes one."))
             """
         )
     }

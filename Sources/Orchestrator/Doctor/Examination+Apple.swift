@@ -67,14 +67,16 @@ extension Examination {
                 advice: "Compare with Apple's by `tally channels reconcile --dry-run`, then try again."
             )
         } catch {
+            let isRefused = (error as? Problem)?.code == Problem.Code.apnsRefused
             return DoctorCheck(
                 "broadcast",
                 of: key.subject,
                 .broken,
                 "No channel could be made: \(Self.words(for: error))",
-                advice:
-                    "Switch on the broadcast capability of the app id in Apple's developer portal, and look whether the key "
-                    + "belongs to the team and environment."
+                advice: isRefused
+                    ? "Switch on the broadcast capability of the app id in Apple's developer portal, and look whether the key "
+                        + "belongs to the team and environment."
+                    : "Apple has not refused the channel. Mend what the other checks find, then try again."
             )
         }
         do {

@@ -10,6 +10,21 @@ public struct RegistrationTicket: Sendable, Hashable {
     public let expiresAt: Date
 }
 
+/// The JSON that the app expects from your backend: Tally's answer.
+extension RegistrationTicket: Encodable {
+    private enum CodingKeys: String, CodingKey {
+        case text = "ticket"
+        case expiresAt = "expires_at"
+    }
+
+    /// Encodes `ticket` and `expires_at`, an RFC 3339 text with every encoder.
+    public func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: CodingKeys.self)
+        try fields.encode(text, forKey: .text)
+        try fields.encode(expiresAt.formatted(.iso8601), forKey: .expiresAt)
+    }
+}
+
 extension TallyBackend {
     /// Makes a ticket for the app on one device. With it the app may report only that device and its cards.
     ///

@@ -21,7 +21,7 @@ public struct Ticket: Codable, Hashable, Sendable {
     }
 }
 
-/// What a ticket must allow. Your backend passes it on to Tally, with the user who is signed in.
+/// What a ticket must allow. Your backend asks Tally for it, and names the user who is signed in.
 public struct TicketRequest: Codable, Hashable, Sendable {
     /// The id of this phone. It stays until the app is deleted.
     public let deviceID: String

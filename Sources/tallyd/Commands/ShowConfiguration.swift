@@ -20,6 +20,8 @@ struct ShowConfiguration: AsyncParsableCommand {
         }
         if !reader.unknown.isEmpty { print("\nNot known, and do nothing:") }
         for setting in reader.unknown { print(setting.description.printable()) }
+        // What is wrong goes to standard error, and belongs below.
+        flushOutput()
         _ = try DaemonConfiguration(reader)
         print("\nAll settings can be used.")
     }

@@ -154,7 +154,7 @@ struct AnswerTableTests {
                 return APNSRequestKind.allCases.filter(kinds.contains).map(\.rawValue).joined(separator: ", ")
             }
             .joined(separator: ", ")
-        let sources = rule.sources.map(\.rawValue).joined(separator: "; ")
+        let sources = rule.sources.map { "\($0)" }.joined(separator: "; ")
         return
             "| \(scope) | \(rule.status) | `\(rule.reason)` | `\(rule.verdict)` | `\(rule.advice)` | \(sources) |"
     }

@@ -1,3 +1,4 @@
+import Foundation
 import TallyClient
 
 /// A message of the feed of fixtures.
@@ -13,6 +14,20 @@ struct Goal: Decodable, Sendable {
     var messageID: String
     var scorer: String
     var state: MatchBackend.GameAttributes.ContentState
+}
+
+/// What the app's TallyKit asks for.
+struct TicketCall: Decodable, Sendable {
+    var deviceID: String
+    var environment: String
+    var activities: [String]?
+    var signedOut: Bool
+
+    private enum CodingKeys: String, CodingKey {
+        case environment, activities
+        case deviceID = "device_id"
+        case signedOut = "signed_out"
+    }
 }
 
 /// The answer to a request of the feed or the app.
@@ -107,9 +122,15 @@ struct MatchBackend: Sendable {
     }
 
     /// The ticket that the app gets at launch and reports with.
-    func ticket(device: String, user: String) async throws -> Answer {
+    func ticket(_ call: TicketCall, user: String) async throws -> Answer {
         try await answer {
-            Answer(status: 200, text: try await tally.ticket(forDevice: device, user: user).text)
+            let ticket = try await tally.ticket(
+                forDevice: call.deviceID,
+                user: call.signedOut ? nil : user,
+                activities: call.activities,
+                isSandbox: call.environment == "sandbox"
+            )
+            return Answer(status: 200, text: String(decoding: try JSONEncoder().encode(ticket), as: UTF8.self))
         }
     }
 

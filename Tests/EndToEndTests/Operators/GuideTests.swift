@@ -28,9 +28,12 @@ struct GuideTests {
         tally types import .tally/OrderAttributes.swift --policy .tally/order-policy.json
         """#
 
+    /// Guides that tell a whole story.
+    static let pages = ["order-on-one-phone", "match-by-channel", "app-started-card"]
+
     @Test(
         "Every block of a guide runs, one after the other, and prints what the guide shows",
-        arguments: ["order-on-one-phone", "match-by-channel", "app-started-card"]
+        arguments: pages
     )
     func guide(name: String) async throws {
         try await Self.withWorld { run in
@@ -64,7 +67,7 @@ struct GuideTests {
     }
 
     /// Starts `tallyd dev`, makes the world, and lends a shell in it.
-    private static func withWorld(
+    static func withWorld(
         _ body: (_ run: (String) async throws -> String) async throws -> Void
     ) async throws {
         let folder = try PrivateFolder()

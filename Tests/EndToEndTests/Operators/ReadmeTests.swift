@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import SystemSupport
+import TestSupport
 import Testing
 
 /// What a newcomer does with nothing but the tutorials, against `tallyd dev`.
@@ -31,6 +32,35 @@ struct ReadmeTests {
         }
     }
 
+    @Test("Getting started, up to the app: the settings are enough for a daemon, and its key for the doctor")
+    func settings() async throws {
+        try await TallySystem.with { system in
+            let page = "tutorials/your-own-app.md"
+            let cluster = try await TestCluster.shared
+            let settings = try DocumentBlock.read("settings", in: page)
+                .replacing("postgres:///tally", with: cluster.url(database: "tutorial"))
+                .replacing("UTF8 tally", with: "UTF8 --maintenance-db='\(cluster.url())' tutorial")
+            try await Shell.run(settings, in: system.folder)
+            let serve = try DocumentBlock.read("serve", in: page).split(separator: " ").map(String.init)
+            #expect(serve.first == "tallyd")
+            let daemon = try await RunningProgram.start(
+                "tallyd",
+                Array(serve.dropFirst()),
+                environment: ["TALLY_HTTP_PORT": "0"],
+                in: system.folder
+            )
+            let line = try await daemon.line(beginningWith: "listening on", within: .seconds(60))
+            let address = try #require(line.split(separator: " ").last)
+            let report = try await Shell.run(
+                DocumentBlock.read("key", in: page).replacing("http://127.0.0.1:8080", with: address),
+                in: system.folder,
+                stopsAtFailure: false
+            )
+            await daemon.stop()
+            #expect(report.contains("There is no app with a signing key here."), "\(report)")
+        }
+    }
+
     @Test("Getting started, from the app on: every block as it is printed, and it shows what the page says")
     func gettingStarted() async throws {
         let folder = try PrivateFolder()
@@ -50,12 +80,14 @@ struct ReadmeTests {
             )
             let phone =
                 "apns-sim phones create --bundle-id com.example.app --user-prefix fan- --id-attribute activityId --wait 10"
-            for name in ["app", "type", "devices", "start"] {
+            for name in ["app", "type", "ticket", "devices", "start"] {
                 if name == "devices" { try await Shell.run(setUp + phone, in: folder) }
                 let block = try DocumentBlock.read(name, in: "tutorials/your-own-app.md")
                 // The doctor finds fault with the cluster of the tests, and says so by its exit code.
                 let output = try await Shell.run(setUp + block, in: folder, stopsAtFailure: name != "app")
-                if name != "app" { try DocumentBlock.expect(name, in: "tutorials/your-own-app.md", of: output) }
+                if !["app", "ticket"].contains(name) {
+                    try DocumentBlock.expect(name, in: "tutorials/your-own-app.md", of: output)
+                }
             }
             // The schemas of the samples are what the importer makes of the struct, and nothing is doubtful about them.
             let files = "docs/samples/GameAttributes.swift"

@@ -248,6 +248,14 @@ struct ExaminationTests {
             let bad = again.filter { $0.check == "broadcast" }
             #expect(bad.map(\.verdict) == [.broken])
             #expect(bad.first?.advice?.contains("capability") == true)
+            // Whoever did not reach Apple knows nothing of the capability.
+            world.recorder.answerCreation(with: .failed(PushOutcome(.notSent)))
+            let far = await Self.checks(world, request).filter { $0.check == "broadcast" }
+            #expect(far.map(\.verdict) == [.broken])
+            #expect(
+                far.first?.advice
+                    == "Apple has not refused the channel. Mend what the other checks find, then try again."
+            )
             world.recorder.answerCreation(with: .failed(.noAnswer))
             let open = await Self.checks(world, request).filter { $0.check == "broadcast" }
             #expect(open.map(\.verdict) == [.warning])

@@ -42,9 +42,11 @@ struct EnrolmentTests {
             await gate.arrivals()
             #expect(try await world.number("SELECT count(*) FROM starts") == 2)
             #expect(try await world.show().starts.enrolling)
+            #expect(try await world.explain().verdict.text.contains("phones that Tally still adds"))
             world.recorder.open()
             #expect(try await sent == ["5a01", "5a02", "5a03", "5a04", "5a05"])
             #expect(try await !world.show().starts.enrolling)
+            #expect(try await !world.explain().verdict.text.contains("still adds"))
         }
     }
 

@@ -137,6 +137,9 @@ starts.query("claimed-is-cancelled", f"{SENDING}/Starts/StartAbandonment.swift",
 ENROLMENT = "Orchestrator/Intake/Orchestrator+Enrolment.swift"
 starts.string("given-up-is-started-a-third-time", ENROLMENT, "AND \\(start).attempts < 2", "")
 starts.string("other-environment-is-enrolled", ENROLMENT, "d.environment = a.environment AND \\(isReachable)", "\\(isReachable)")
+starts.string("enrolling-is-not-told", "Orchestrator/Intake/Orchestrator+ActivityReading.swift", "a.state = 'live' AND a.enrolment_due", "false")
+starts.statement("enrolling-is-lost", "Orchestrator/Intake/ActivityParts.swift", "resource.starts.enrolling = enrolling")
+starts.expression("verdict-forgets-phones-to-add", "Orchestrator/Timeline/ActivityVerdict.swift", "starts.enrolling", "false", at="(starts.enrolling ?")
 starts.query("registration-cuts-a-claim-short", ENROLMENT, "CASE WHEN starts.state IN ('claimed', 'unknown') THEN starts.state ELSE 'pending' END",
              "'pending'")
 
@@ -191,4 +194,9 @@ failures.query("caught-up-forgets-a-new-token", DESTINATION, "AND s.update_token
 failures.query("leaving-card-rides", DESTINATION, " AND NOT s.leaving", "")
 failures.expression("old-alert-makes-a-body-too-large", f"{SENDING}/OutgoingChange.swift", "SizeLimit.device.excess(body.count) != nil", "false")
 
-AREAS = [ownership, fence, leases, ageing, stamping, walks, rings, merges, barriers, endings, starts, ledger, channels, failures]
+doctor = Area("doctor", "^OrchestratorTests[.](Examination|Judgement)")
+APPLE = "Orchestrator/Doctor/Examination+Apple.swift"
+doctor.expression("silence-blames-the-capability", APPLE, "(error as? Problem)?.code == Problem.Code.apnsRefused", "true")
+doctor.expression("refusal-blames-the-network", APPLE, "(error as? Problem)?.code == Problem.Code.apnsRefused", "false")
+
+AREAS = [ownership, fence, leases, ageing, stamping, walks, rings, merges, barriers, endings, starts, ledger, channels, failures, doctor]

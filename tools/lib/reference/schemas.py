@@ -1,5 +1,7 @@
 """Schemas of the document, as HTML."""
 
+import json
+
 from text import blocks, escape
 
 PREFIX = "#/components/schemas/"
@@ -44,13 +46,20 @@ def kind_words(kind, schema):
     return kind
 
 
+def example(value):
+    """A value as it stands in a request; a text without quotes."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
 def limits(schema):
-    """The bounds of a value, and its default."""
+    """The bounds of a value, its default and an example."""
     said = [text.format(escape(schema[key])) for key, text in LIMITS.items() if schema.get(key, None) is not None and schema[key] not in UNSAID]
     if "default" in schema and schema["default"] is not None:
         default = schema["default"]
         shown = str(default).lower() if isinstance(default, bool) else default
         said.append(f"default <code>{escape(shown)}</code>")
+    if "examples" in schema:
+        said.append(f"for example <code>{escape(example(schema['examples'][0]))}</code>")
     return ", ".join(said)
 
 
