@@ -6,6 +6,17 @@ import Testing
 
 @testable import Orchestrator
 
+/// A JWT as a backend makes it.
+func signedText(
+    _ claims: JSONObject,
+    header: JSONObject,
+    sign: ([UInt8]) throws -> [UInt8]
+) throws -> String {
+    let head = Base64URL.encode(JSONValue.object(header).serialized())
+    let message = "\(head).\(Base64URL.encode(JSONValue.object(claims).serialized()))"
+    return "\(message).\(Base64URL.encode(try sign(Array(message.utf8))))"
+}
+
 @Suite("Tickets that a backend signs itself")
 struct SignedTicketTests {
     private static let app = BundleID(stored: "com.example.app")
@@ -21,14 +32,12 @@ struct SignedTicketTests {
         header: JSONObject = ["alg": "HS256", "kid": "k1"],
         sign: ([UInt8]) throws -> [UInt8] = { HMACSHA256.authenticationCode(for: $0, key: secret) }
     ) throws -> String {
-        let head = Base64URL.encode(JSONValue.object(header).serialized())
-        let message = "\(head).\(Base64URL.encode(JSONValue.object(claims).serialized()))"
-        return "\(message).\(Base64URL.encode(try sign(Array(message.utf8))))"
+        try signedText(claims, header: header, sign: sign)
     }
 
     private func reason(_ text: String, by key: TicketKey = .hs256(secret: secret)) -> String? {
         do throws(Problem) {
-            _ = try SignedTicket(text).verified(by: key, of: Self.app, at: Self.now)
+            try SignedTicket(text).verified(by: key, of: Self.app).check(at: Self.now, revokedBefore: nil)
             return nil
         } catch {
             #expect(error.status == 401)
@@ -41,7 +50,7 @@ struct SignedTicketTests {
         let signed = try SignedTicket(Self.text(Self.claims))
         #expect(signed.keyID == "k1")
         #expect(
-            try signed.verified(by: .hs256(secret: Self.secret), of: Self.app, at: Self.now)
+            try signed.verified(by: .hs256(secret: Self.secret), of: Self.app).allowed
                 == RegistrationTicket(
                     app: Self.app,
                     environment: .production,
@@ -108,6 +117,17 @@ struct SignedTicketTests {
     )
     func noTicket(text: String) {
         #expect(reason(text)?.contains("not a JWT") == true)
+    }
+
+    @Test("A ticket that was made before a revocation is 401, and one of that second or later is not")
+    func revoked() throws {
+        let ticket = try SignedTicket(Self.text(Self.claims)).verified(by: .hs256(secret: Self.secret), of: Self.app)
+        try ticket.check(at: Self.now, revokedBefore: Instant(unixSeconds: Self.now))
+        let refusal = #expect(throws: Problem.self) {
+            try ticket.check(at: Self.now, revokedBefore: Instant(microseconds: Self.now * 1_000_000 + 1))
+        }
+        #expect(refusal?.status == 401)
+        #expect(refusal?.detail.contains("revoked") == true)
     }
 
     @Test("An audience may be a list, and a clock one minute ahead is accepted")

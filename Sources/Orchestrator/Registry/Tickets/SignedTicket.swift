@@ -7,17 +7,18 @@ import JSON
 ///
 /// The name of the key is known before the signature is checked, so that the caller can look it up.
 struct SignedTicket: Sendable {
-    /// The longest life, from `iat` to `exp`: 90 days.
-    static let maximumSeconds: Int64 = 90 * 86_400
     /// How far `iat` and `nbf` may lie ahead, because the backend has another clock.
     static let clockSkewSeconds: Int64 = 60
 
     /// `kid` of the header: which of the app's keys made the signature.
     let keyID: String
-    private let algorithm: String
+    private let algorithm: TicketAlgorithm
     private let message: [UInt8]
     private let signature: [UInt8]
     private let claims: JSONValue
+
+    /// Whether a text may be one. No API key and no ticket of Tally's own has two periods.
+    static func hasForm(_ text: String) -> Bool { text.utf8.count { $0 == UInt8(ascii: ".") } == 2 }
 
     /// Reads the three parts.
     ///
@@ -26,8 +27,8 @@ struct SignedTicket: Sendable {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Self.object(parts[0]), let claims = Self.object(parts[1]),
             let signature = Base64URL.decode(String(parts[2]))
-        else { throw .ticketRefused("it is not a JWT of three parts") }
-        guard let algorithm = header["alg"]?.string, TicketKey.algorithms.contains(algorithm) else {
+        else { throw .ticketRefused(.noJWT) }
+        guard let algorithm = header["alg"]?.string.flatMap({ TicketAlgorithm(rawValue: $0) }) else {
             throw .ticketRefused("'alg' is not HS256 or ES256")
         }
         // RFC 7515 §4.1.11: whoever does not know a critical member refuses the whole.
@@ -40,29 +41,40 @@ struct SignedTicket: Sendable {
         self.claims = claims
     }
 
-    /// Verifies the signature and the claims, and returns what the ticket allows. `now` is the time of the database in
-    /// UNIX seconds.
+    /// Verifies the signature and all claims that hold at any time.
     ///
     /// - Throws: 401 with the reason.
-    func verified(by key: TicketKey, of app: BundleID, at now: Timestamp) throws(Problem) -> RegistrationTicket {
+    func verified(by key: TicketKey, of app: BundleID) throws(Problem) -> VerifiedTicket {
         // The key decides on the algorithm. Otherwise a public key could be used as an HMAC secret.
-        guard algorithm == key.algorithm else { throw .ticketRefused("its key signs with \(key.algorithm)") }
+        guard algorithm == key.algorithm else {
+            throw .ticketRefused("its key signs with \(key.algorithm.rawValue)")
+        }
         guard key.isValid(signature, for: message) else { throw .ticketRefused("the signature is not valid") }
         guard names(app) else { throw .ticketRefused("'aud' is not the app of its key") }
-        let expiresAt = try checkTimes(at: now)
+        guard let issuedAt = claims["iat"]?.int64, let expiresAt = claims["exp"]?.int64 else {
+            throw .ticketRefused("'iat' and 'exp' are not whole seconds")
+        }
+        let (life, overflow) = expiresAt.subtractingReportingOverflow(issuedAt)
+        guard !overflow, life <= TicketKeyRequest.maximumTicketSeconds else {
+            throw .ticketRefused("it is valid for over 90 days")
+        }
         guard let environment = claims["environment"]?.string.flatMap({ APNSEnvironment(rawValue: $0) }) else {
             throw .ticketRefused("'environment' is not sandbox or production")
         }
         guard let device = claims["device_id"]?.string.flatMap({ DeviceID($0) }) else {
             throw .ticketRefused("'device_id' is not an id")
         }
-        return RegistrationTicket(
-            app: app,
-            environment: environment,
-            device: device,
-            user: try user(),
-            activities: try activities(),
-            expiresAt: expiresAt
+        return VerifiedTicket(
+            allowed: RegistrationTicket(
+                app: app,
+                environment: environment,
+                device: device,
+                user: try user(),
+                activities: try activities(),
+                expiresAt: expiresAt
+            ),
+            issuedAt: issuedAt,
+            notBefore: try notBefore()
         )
     }
 
@@ -84,20 +96,10 @@ extension SignedTicket {
         return (audience.array ?? [audience]).contains { $0.string == app.rawValue }
     }
 
-    private func checkTimes(at now: Timestamp) throws(Problem) -> Timestamp {
-        guard let issuedAt = claims["iat"]?.int64, let expiresAt = claims["exp"]?.int64 else {
-            throw .ticketRefused("'iat' and 'exp' are not whole seconds")
-        }
-        guard now < expiresAt else { throw .ticketRefused("it has expired") }
-        guard issuedAt <= now + Self.clockSkewSeconds else { throw .ticketRefused("'iat' is in the future") }
-        let (life, overflow) = expiresAt.subtractingReportingOverflow(issuedAt)
-        guard !overflow, life <= Self.maximumSeconds else { throw .ticketRefused("it is valid for over 90 days") }
-        if let notBefore = claims["nbf"] {
-            guard let seconds = notBefore.int64, seconds <= now + Self.clockSkewSeconds else {
-                throw .ticketRefused("it is not valid before 'nbf'")
-            }
-        }
-        return expiresAt
+    private func notBefore() throws(Problem) -> Timestamp? {
+        guard let value = claims["nbf"] else { return nil }
+        guard let seconds = value.int64 else { throw .ticketRefused("'nbf' is not whole seconds") }
+        return seconds
     }
 
     private func user() throws(Problem) -> UserID? {
@@ -113,12 +115,5 @@ extension SignedTicket {
             throw .ticketRefused("'activities' is not a list of at most 64 ids")
         }
         return ids
-    }
-}
-
-extension Problem {
-    /// 401 with the reason. A reason quotes nothing from the ticket.
-    fileprivate static func ticketRefused(_ reason: String) -> Problem {
-        .unauthorized("The ticket is not valid: \(reason).")
     }
 }
