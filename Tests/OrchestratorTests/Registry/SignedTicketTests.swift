@@ -141,4 +141,16 @@ struct SignedTicketTests {
         let text = try Self.text(claims)
         #expect(reason(text) == nil)
     }
+
+    @Test("A time may have a fraction of a second, which does not count")
+    func fraction() throws {
+        var claims = Self.claims
+        claims["iat"] = 1_800_000_000.75
+        claims["exp"] = 1_800_000_001.25
+        let text = try Self.text(claims)
+        #expect(reason(text) == nil)
+        let verified = try SignedTicket(text).verified(by: .hs256(secret: Self.secret), of: Self.app)
+        #expect(verified.issuedAt == 1_800_000_000)
+        #expect(verified.allowed.expiresAt == 1_800_000_001)
+    }
 }

@@ -51,8 +51,8 @@ struct SignedTicket: Sendable {
         }
         guard key.isValid(signature, for: message) else { throw .ticketRefused("the signature is not valid") }
         guard names(app) else { throw .ticketRefused("'aud' is not the app of its key") }
-        guard let issuedAt = claims["iat"]?.int64, let expiresAt = claims["exp"]?.int64 else {
-            throw .ticketRefused("'iat' and 'exp' are not whole seconds")
+        guard let issuedAt = seconds("iat"), let expiresAt = seconds("exp") else {
+            throw .ticketRefused("'iat' and 'exp' are not both seconds")
         }
         let (life, overflow) = expiresAt.subtractingReportingOverflow(issuedAt)
         guard !overflow, life <= TicketKeyRequest.maximumTicketSeconds else {
@@ -97,9 +97,14 @@ extension SignedTicket {
     }
 
     private func notBefore() throws(Problem) -> Timestamp? {
-        guard let value = claims["nbf"] else { return nil }
-        guard let seconds = value.int64 else { throw .ticketRefused("'nbf' is not whole seconds") }
+        if claims["nbf"] == nil { return nil }
+        guard let seconds = seconds("nbf") else { throw .ticketRefused("'nbf' is not seconds") }
         return seconds
+    }
+
+    /// The whole seconds of a time. It may have a fraction (RFC 7519 §2), as JWTKit writes one.
+    private func seconds(_ name: String) -> Timestamp? {
+        claims[name].flatMap { $0.int64 ?? $0.double.flatMap { Int64(exactly: $0.rounded(.down)) } }
     }
 
     private func user() throws(Problem) -> UserID? {
