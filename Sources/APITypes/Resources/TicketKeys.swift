@@ -1,4 +1,3 @@
-package import ActivityModel
 package import JSON
 
 /// How a backend signs tickets: the `alg` of a JWT.
