@@ -169,7 +169,7 @@ struct TicketKeyTests {
 
     @Test(
         "Earlier tickets of a revoked user or device are refused, and later ones are good",
-        arguments: [TicketSubject.user(fan), .device(phone)]
+        arguments: [TicketSubject.user(TicketKeyTests.fan), .device(TicketKeyTests.phone)]
     )
     func revokedBefore(subject: TicketSubject) async throws {
         try await withRegistry { registry, app in
