@@ -1,6 +1,9 @@
 import APITypes
+import ActivityModel
 import Foundation
+import JSON
 import SystemSupport
+import TallyClient
 import TestSupport
 import Testing
 
@@ -34,7 +37,7 @@ struct TicketSampleTests {
         sign: ([String], PrivateFolder) async throws -> Program.Output
     ) async throws {
         try await TallySystem.with { system in
-            let client = system.client()
+            let client = try system.client()
             let key = try await client.createTicketKey(TallySystem.app, TicketKeyRequest(algorithm: algorithm))
             let file = system.folder.url.appending(path: "secret")
             try (key.secret ?? "").write(to: file, atomically: true, encoding: .utf8)
