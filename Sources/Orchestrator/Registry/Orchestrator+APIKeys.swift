@@ -106,8 +106,8 @@ extension Orchestrator {
         }
         if case .fresh(let principal) = registry.principals.lookUp(hash) { return principal }
         let generation = registry.principals.generation
-        if SignedTicket.hasForm(secret) { return try await authenticate(signed: secret, hash, generation) }
         if secret.hasPrefix(TicketSeal.prefix) { return try await authenticate(ticket: secret, hash, generation) }
+        if SignedTicket.hasForm(secret) { return try await authenticate(signed: secret, hash, generation) }
         let answers = try await database.withConnection { connection in
             try await connection.pipeline([
                 """
