@@ -73,6 +73,34 @@ COMMENT ON TABLE api_keys IS
     'Who may call the API. The secret itself is not stored.';
 COMMENT ON COLUMN api_keys.bundle_id IS 'The only app that this key sees. Null: all apps.';
 
+CREATE TABLE ticket_keys (
+    ticket_key_id uuid PRIMARY KEY,
+    bundle_id     text NOT NULL REFERENCES apps ON DELETE CASCADE,
+    algorithm     text NOT NULL CHECK (algorithm IN ('ES256', 'HS256')),
+    key_sealed    bytea NOT NULL,
+    created_at    timestamptz NOT NULL DEFAULT now(),
+    revoked_at    timestamptz
+);
+COMMENT ON TABLE ticket_keys IS
+    'The keys that verify the tickets which an app''s backend signs.';
+COMMENT ON COLUMN ticket_keys.ticket_key_id IS 'The kid of the tickets. A key with this id never changes.';
+COMMENT ON COLUMN ticket_keys.key_sealed IS
+    'The secret of HS256, or the PEM of the public key of ES256, under AES-256-GCM: nonce, ciphertext, tag. Bundle id and key id are authenticated with it.';
+COMMENT ON COLUMN ticket_keys.revoked_at IS 'From then on its tickets are refused. It may lie in the future.';
+CREATE INDEX ticket_keys_by_app ON ticket_keys (bundle_id, created_at, ticket_key_id);
+
+CREATE TABLE ticket_revocations (
+    bundle_id      text NOT NULL REFERENCES apps ON DELETE CASCADE,
+    subject_sha256 bytea NOT NULL CHECK (length(subject_sha256) = 32),
+    revoked_before timestamptz NOT NULL,
+    PRIMARY KEY (bundle_id, subject_sha256)
+);
+COMMENT ON TABLE ticket_revocations IS
+    'Users and devices whose signed tickets are refused if they were made before a time. A row is needed for as long as a ticket can live.';
+COMMENT ON COLUMN ticket_revocations.subject_sha256 IS
+    'Of "user/" or "device/" and the id, so that an erased user is named nowhere.';
+CREATE INDEX ticket_revocations_in_order ON ticket_revocations (revoked_before);
+
 CREATE TABLE activity_types (
     bundle_id  text NOT NULL REFERENCES apps ON DELETE CASCADE,
     type_name  text NOT NULL,

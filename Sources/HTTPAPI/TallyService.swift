@@ -9,6 +9,8 @@ package import Store
 /// Every operation throws a `Problem` for a caller's mistake. ``problem(for:)`` handles all other errors.
 package protocol TallyService: Sendable {
     /// The owner of this key or ticket; nil if it is unknown, revoked or expired.
+    ///
+    /// - Throws: 401 with the reason for a ticket that a backend signed and that is not good.
     func authenticate(secret: String) async throws -> Principal?
 
     /// The answer for an error that is not a `Problem`: 503 for an outage, nil for a bug.
@@ -94,6 +96,19 @@ package protocol TallyService: Sendable {
 
     /// Makes a ticket. Only this answer contains it.
     func createTicket(_ app: BundleID, _ request: RegistrationTicketRequest) async throws -> RegistrationTicketAnswer
+    /// Makes many tickets, in the order of the requests: all or none.
+    func createTickets(_ app: BundleID, _ request: TicketBatchRequest) async throws -> TicketBatchAnswer
+    /// Makes a key with which a backend signs tickets. Only this answer contains its secret.
+    func createTicketKey(_ app: BundleID, _ request: TicketKeyRequest) async throws -> TicketKeyResource
+    func ticketKeys(_ app: BundleID, _ page: PageRequest) async throws -> Page<TicketKeyResource>
+    /// Tickets of this key are refused after so many seconds.
+    func revokeTicketKey(_ app: BundleID, _ id: String, afterSeconds: Int) async throws
+    /// Signed tickets of a user or device that were made before a time are refused.
+    func revokeTickets(
+        _ app: BundleID,
+        of subject: TicketSubject,
+        _ request: TicketRevocationRequest
+    ) async throws -> TicketRevocation
     /// Whether a ticket without named activities allows this activity.
     func isMeant(_ ticket: RegistrationTicket, for activity: ActivityID) async throws -> Bool
 

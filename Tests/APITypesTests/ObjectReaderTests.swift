@@ -28,6 +28,8 @@ private func started(with fields: JSONObject) -> JSONValue {
     return .object(object)
 }
 
+private let ticket: JSONValue = ["environment": "production", "device_id": "a", "ttl_seconds": 1]
+
 private let badBodies: [BadBody] = [
     BadBody(UpdateRequest.self, [], " wrong_type"),
     BadBody(PushRequest.self, ["to": [:], "push_type": "letter"], "/to missing", "/push_type invalid_value"),
@@ -49,6 +51,19 @@ private let badBodies: [BadBody] = [
         ["environment": "production", "device_id": "a", "ttl_seconds": 86_401],
         "/ttl_seconds out_of_range"
     ),
+    BadBody(TicketBatchRequest.self, ["tickets": []], "/tickets out_of_range"),
+    BadBody(
+        TicketBatchRequest.self,
+        ["tickets": .array(Array(repeating: ticket, count: 1_001))],
+        "/tickets out_of_range"
+    ),
+    BadBody(
+        TicketBatchRequest.self,
+        ["tickets": [ticket, ["environment": "production", "ttl_seconds": 0]]],
+        "/tickets/1/device_id missing",
+        "/tickets/1/ttl_seconds out_of_range"
+    ),
+    BadBody(TicketKeyRequest.self, ["algorithm": "none"], "/algorithm invalid_value"),
     BadBody(UpdateRequest.self, "text", " wrong_type"),
     BadBody(UpdateRequest.self, [:], "/content_state missing"),
     BadBody(UpdateRequest.self, ["content_state": .null], "/content_state missing"),

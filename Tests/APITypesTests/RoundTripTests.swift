@@ -94,6 +94,15 @@ func samples() throws -> [any APIValue & Hashable] {
             ttlSeconds: 86_400
         ),
         RegistrationTicketAnswer(ticket: "tally_ticket_a.b", expiresAt: time),
+        TicketBatchRequest(tickets: [
+            RegistrationTicketRequest(environment: .sandbox, deviceID: phone, ttlSeconds: 1)
+        ]),
+        TicketBatchAnswer(tickets: [RegistrationTicketAnswer(ticket: "tally_ticket_a.b", expiresAt: time)]),
+        TicketKeyRequest(algorithm: .es256),
+        TicketKeyResource(id: "k", algorithm: .hs256, createdAt: time),
+        TicketKeyResource(id: "k", algorithm: .es256, createdAt: time, revokedAt: time, secret: "PEM"),
+        TicketRevocationRequest(revokedBefore: time),
+        TicketRevocation(revokedBefore: time),
         RegistrationReceipt(deviceID: phone),
         RegistrationReceipt(deviceID: phone, activityID: match, stale: .installation),
         PushRequest(to: .user(fan), pushType: .background),

@@ -107,6 +107,18 @@ struct RouteTests {
         #expect(api.service.calls.isEmpty)
     }
 
+    @Test("A ticket that a backend signed and that is not good is 401 with the reason and the challenge")
+    func badTicket() async throws {
+        let api = API()
+        let path = "/v1/apps/com.example.mine/devices/d1"
+        let answer = try await api.send(.put, path, key: "ticket-expired", body: Bodies.device)
+        #expect(answer.status == 401)
+        #expect(answer.code == "unauthorized")
+        #expect(answer.json?["detail"]?.string == "The ticket is not valid: it has expired.")
+        #expect(answer.headers[.wwwAuthenticate]?.contains("invalid_token") == true)
+        #expect(api.service.calls.isEmpty)
+    }
+
     @Test("What is reported with a ticket is answered with nothing that the app has not said")
     func ticketReadsNothing() async throws {
         let api = API()

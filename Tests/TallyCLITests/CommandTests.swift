@@ -288,6 +288,44 @@ struct CommandTests {
         #expect(command.app?.value.rawValue == "com.example")
     }
 
+    @Test("a ticket key is made for ES256, and revoked at once, unless the options say otherwise")
+    func ticketKeys() throws {
+        let made = try parse(TicketKeys.Create.self, "apps", "ticket-key", "create", "com.example")
+        #expect(made.algorithm == .es256)
+        let shared = try parse(
+            TicketKeys.Create.self,
+            "apps",
+            "ticket-key",
+            "create",
+            "com.example",
+            "--algorithm",
+            "HS256"
+        )
+        #expect(shared.algorithm == .hs256)
+        let words = ["apps", "ticket-key", "revoke", "com.example", "0D1B4F86-7F5C-4F0E-9D59-0A6F6E4F6C11"]
+        let now = try #require(try Tally.parseAsRoot(words) as? TicketKeys.Revoke)
+        #expect(now.seconds == 0)
+        #expect(now.id.value.text == "0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11")
+        let later = try #require(try Tally.parseAsRoot(words + ["--after", "30d"]) as? TicketKeys.Revoke)
+        #expect(later.seconds == 2_592_000)
+    }
+
+    @Test("tickets are revoked as of now, unless a time is given")
+    func revokedTickets() throws {
+        let start = Instant(microseconds: Int64(Date().timeIntervalSince1970 * 1_000_000))
+        let user = try parse(Users.RevokeTickets.self, "users", "revoke-tickets", "ada")
+        #expect(user.moment.instant >= start)
+        let device = try parse(
+            Devices.RevokeTickets.self,
+            "devices",
+            "revoke-tickets",
+            "phone-1",
+            "--before",
+            "2022-12-18T15:00:00Z"
+        )
+        #expect(device.moment.instant == Instant(unixSeconds: 1_671_375_600))
+    }
+
     @Test(
         "wrong usage is found before anything is sent",
         arguments: [
@@ -300,6 +338,9 @@ struct CommandTests {
             ["apps", "put", "com.example", "--team-id", "TEAM567890"],
             ["apps", "put", "com.example", "--team-id", "TEAM", "--sandbox-key-id", "ABCDEFGHIJ"],
             ["apps", "put", "com.example", "--team-id", "TEAM567890", "--production-key-file", "x"],
+            ["apps", "ticket-key", "create", "com.example", "--algorithm", "none"],
+            ["apps", "ticket-key", "revoke", "com.example", "not-a-uuid"],
+            ["apps", "ticket-key", "revoke", "com.example", "0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11", "--after", "91d"],
             ["keys", "create", "backend"],
             ["keys", "create", "backend", "--scope", "root"],
             ["types", "import"], ["types", "lint"], ["types", "diff"], ["types", "diff", "a", "b", "c"],

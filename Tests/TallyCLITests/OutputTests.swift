@@ -50,6 +50,7 @@ struct TableTests {
         arguments: [
             ("activities", ActivityResource.columns, [20, 15, 9, 8, 8, 7, 7, 7, 27]),
             ("keys", APIKeyResource.columns, [36, 12, 18, 20, 27, 27, 27, 27]),
+            ("ticket keys", TicketKeyResource.columns, [36, 5, 27, 27]),
             ("devices", DeviceResource.columns, [36, 12, 10, 5, 8, 15, 27]),
             ("channels", ChannelResource.columns, [36, 24, 10, 11, 8, 20, 27]),
             ("schedules", ScheduleResource.columns, [36, 11, 6, 20, 7, 20]),
@@ -97,6 +98,8 @@ struct TableTests {
         #expect(app.row.count == AppResource.columns.count)
         let key = APIKeyResource(id: "k", name: "n", scopes: [.read], createdAt: time)
         #expect(key.row.count == APIKeyResource.columns.count)
+        let ticketKey = TicketKeyResource(id: "k", algorithm: .es256, createdAt: time)
+        #expect(ticketKey.row.count == TicketKeyResource.columns.count)
         let device = DeviceResource(
             deviceID: DeviceID(stored: "d"),
             environment: .sandbox,

@@ -59,6 +59,7 @@ missing_test_packages() {
     # Large, so that only .ci/run insists on it.
     [[ -z ${TALLY_TEST_JAVA-} ]] || has_command javac || echo default-jdk-headless
     [[ -z ${TALLY_TEST_JAVA-} ]] || has_command node || echo nodejs
+    [[ -z ${TALLY_TEST_JAVA-} || -d /usr/share/nodejs/jose ]] || echo node-jose
     # Its service would take port 80, so that only .ci/run insists on it.
     [[ -z ${TALLY_TEST_JAVA-} || -x /usr/sbin/nginx ]] || echo nginx
     missing_python

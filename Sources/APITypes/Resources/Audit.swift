@@ -16,6 +16,10 @@ package enum AuditAction: String, Sendable, Hashable, CaseIterable {
     /// An operator ran a schedule before its time.
     case scheduleRun = "schedule_run"
     case ticketIssued = "ticket_issued"
+    case ticketKeyCreated = "ticket_key_created"
+    case ticketKeyRevoked = "ticket_key_revoked"
+    /// Earlier signed tickets of a user or a device are refused from now on.
+    case ticketsRevoked = "tickets_revoked"
     case typeChanged = "type_changed"
     case userErased = "user_erased"
 }

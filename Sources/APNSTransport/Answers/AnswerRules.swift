@@ -1,11 +1,12 @@
-/// The source of a row of the table.
+/// The source of a row of the table, in a word that the page for operators explains.
 package enum AnswerSource: String, Sendable, Hashable, CaseIterable {
-    /// The page about pushes to devices.
-    case responses = "Handling notification responses from APNs"
-    /// The page about broadcasts and channels, which it lists together.
-    case errors = "Handling error responses from Apple Push Notification service"
+    /// "Handling notification responses from APNs", the page about pushes to devices.
+    case responses
+    /// "Handling error responses from Apple Push Notification service", the page about broadcasts and channels, which it
+    /// lists together.
+    case errors
     /// Several senders have recorded this on the wire; Apple's pages omit or contradict it.
-    case recorded = "recorded on the wire"
+    case recorded
 }
 
 /// One row of Apple's list of reasons.

@@ -6,13 +6,18 @@ import Orchestrator
 struct Authentication: Sendable {
     let service: any TallyService
 
-    /// - Throws: 401 if the key is missing or unknown.
+    /// - Throws: 401 if the key is missing or unknown, or a ticket is not good.
     func principal(_ fields: RequestFields) async throws -> Principal {
         guard let header = fields.authorization else { throw Self.refusal(challenge: "Bearer realm=\"tally\"") }
-        guard let secret = Self.bearer(header), let principal = try await service.authenticate(secret: secret) else {
-            throw Self.refusal(challenge: "Bearer realm=\"tally\", error=\"invalid_token\"")
+        do {
+            guard let secret = Self.bearer(header), let principal = try await service.authenticate(secret: secret)
+            else {
+                throw Problem.unauthorized()
+            }
+            return principal
+        } catch let problem as Problem where problem.status == 401 {
+            throw Self.refusal(problem, challenge: "Bearer realm=\"tally\", error=\"invalid_token\"")
         }
-        return principal
     }
 
     /// Looks up the caller again, because the key may have been revoked.
@@ -30,8 +35,8 @@ struct Authentication: Sendable {
         return token
     }
 
-    private static func refusal(challenge: String) -> Refusal {
-        Refusal(problem: .unauthorized(), headers: [.wwwAuthenticate: challenge])
+    private static func refusal(_ problem: Problem = .unauthorized(), challenge: String) -> Refusal {
+        Refusal(problem: problem, headers: [.wwwAuthenticate: challenge])
     }
 }
 

@@ -114,6 +114,7 @@ extension Orchestrator {
     package func deleteApp(_ id: BundleID) async throws {
         try await AppDeletion(database: database, app: id).run()
         registry.principals.removeAll()
+        registry.ticketKeys.removeAll()
         registry.types.removeAll()
         facts.removeAll()
     }

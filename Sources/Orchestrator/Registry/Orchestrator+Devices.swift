@@ -283,6 +283,15 @@ extension Orchestrator {
                 of: app,
                 on: connection
             )
+            // Otherwise a signed ticket of the user, which may live for weeks, would bring the user back.
+            _ = try await connection.execute(
+                """
+                INSERT INTO ticket_revocations (bundle_id, subject_sha256, revoked_before)
+                SELECT \(app.rawValue), \(TicketSubject.user(id).sha256), clock_timestamp()
+                WHERE EXISTS (SELECT FROM ticket_keys WHERE bundle_id = \(app.rawValue))
+                \(unescaped: Self.laterRevocationWins)
+                """
+            )
             let erased: JSONValue = ["devices": .number(JSONNumber(deleted))]
             try await AuditRows.record(
                 .userErased,

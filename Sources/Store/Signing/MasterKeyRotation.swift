@@ -63,6 +63,17 @@ struct MasterKeyRotation: Service, CustomStringConvertible {
                 """
             )
         }
+        let ticketRows = try await database.query("SELECT bundle_id, ticket_key_id::text, key_sealed FROM ticket_keys")
+        for (app, id, sealed) in try ticketRows.decoded(as: (String, String, [UInt8]).self) {
+            let context = TicketKeySeal.context(BundleID(stored: app), id)
+            guard let new = resealed(sealed, context, &findings) else { continue }
+            findings.resealed += try await database.execute(
+                """
+                UPDATE ticket_keys SET key_sealed = \(new)
+                WHERE ticket_key_id = \(id)::uuid AND key_sealed = \(sealed)
+                """
+            )
+        }
         let tokenRows = try await database.query(
             "SELECT team_id, key_id, public_key, token_sealed FROM provider_tokens WHERE token_sealed IS NOT NULL"
         )

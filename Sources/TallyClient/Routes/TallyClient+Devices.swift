@@ -37,18 +37,6 @@ extension TallyClient {
         return try await answer(PushAnswer.self, to: .post("/v1/apps/\(app)/pushes", request, key: key))
     }
 
-    /// Makes a ticket with which an app may report one device and its cards.
-    package func createTicket(
-        _ app: BundleID,
-        _ request: RegistrationTicketRequest
-    ) async throws(ClientError) -> RegistrationTicketAnswer {
-        // Tickets are not stored, so making another one after a lost answer does no harm.
-        try await answer(
-            RegistrationTicketAnswer.self,
-            to: .post("/v1/apps/\(app)/registration-tickets", harmless: request)
-        )
-    }
-
     /// Deletes a device with its tokens and subscriptions.
     package func deleteDevice(_ app: BundleID, _ id: DeviceID) async throws(ClientError) {
         try await perform(.delete("/v1/apps/\(app)/devices/\(id)"))

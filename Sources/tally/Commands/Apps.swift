@@ -6,7 +6,7 @@ import TallyClient
 struct Apps: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Bundle ids with their team and signing keys.",
-        subcommands: [Put.self, List.self, Show.self, Delete.self, Resume.self]
+        subcommands: [Put.self, List.self, Show.self, Delete.self, Resume.self, TicketKeys.self]
     )
 
     struct Put: ClientCommand {

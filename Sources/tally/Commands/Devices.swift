@@ -6,7 +6,9 @@ import TallyClient
 struct Devices: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Installations of an app and their tokens.",
-        subcommands: [Put.self, List.self, Show.self, Delete.self, EraseUser.self, Ticket.self]
+        subcommands: [
+            Put.self, List.self, Show.self, Delete.self, EraseUser.self, Ticket.self, RevokeTickets.self,
+        ]
     )
 
     struct Put: ClientCommand {

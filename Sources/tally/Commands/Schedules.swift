@@ -33,7 +33,7 @@ struct Schedules: AsyncParsableCommand {
             examples: "tally schedules show 0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11"
         )
 
-        @Argument(help: "The schedule's id, a UUID.") var id: Checked<ScheduleName>
+        @Argument(help: "The schedule's id, a UUID.") var id: Checked<ResourceUUID>
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
@@ -50,7 +50,7 @@ struct Schedules: AsyncParsableCommand {
             examples: "tally schedules cancel 0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11"
         )
 
-        @Argument(help: "The schedule's id, a UUID.") var id: Checked<ScheduleName>
+        @Argument(help: "The schedule's id, a UUID.") var id: Checked<ResourceUUID>
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
@@ -71,7 +71,7 @@ extension Schedules {
             examples: "tally schedules run 0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11"
         )
 
-        @Argument(help: "The schedule's id, a UUID.") var id: Checked<ScheduleName>
+        @Argument(help: "The schedule's id, a UUID.") var id: Checked<ResourceUUID>
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
@@ -80,17 +80,6 @@ extension Schedules {
         func run(_ session: Session) async throws {
             session.show(try await session.client.runSchedule(session.app(), id.value.text))
         }
-    }
-}
-
-/// The id of a schedule: a UUID.
-struct ScheduleName: CommandLineValue {
-    let text: String
-
-    init?(commandLine text: String) {
-        // Channel ids are UUIDs, too, so their type checks the text.
-        guard let id = ChannelID(text) else { return nil }
-        self.text = id.rawValue
     }
 }
 

@@ -6,7 +6,7 @@ import TallyClient
 struct Users: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Users of an app: what they follow.",
-        subcommands: [Show.self]
+        subcommands: [Show.self, RevokeTickets.self]
     )
 
     struct Show: ClientCommand {

@@ -64,3 +64,14 @@ extension AppVersion: CommandLineValue {
 extension Instant: CommandLineValue {
     init?(commandLine text: String) { self.init(text) }
 }
+
+/// An id that Tally gave: a UUID.
+struct ResourceUUID: CommandLineValue {
+    let text: String
+
+    init?(commandLine text: String) {
+        // Channel ids are UUIDs, too, so their type checks the text.
+        guard let id = ChannelID(text) else { return nil }
+        self.text = id.rawValue
+    }
+}

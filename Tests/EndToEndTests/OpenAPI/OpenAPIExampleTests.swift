@@ -89,6 +89,15 @@ struct OpenAPIExampleTests {
         try await api.send("listDevices", nil, Self.app, query: "?user_id=ada")
         try await api.send("getDevice", nil, Self.device("phone-1"))
         try await api.send("createTicket", "device", Self.app, status: 201)
+        try await api.send("createTickets", "two_devices", Self.app, status: 201)
+        try await api.send("createTicketKey", "key_pair", Self.app, status: 201)
+        let key = try await api.send("createTicketKey", "shared_secret", Self.app, status: 201)
+        try await api.send("listTicketKeys", nil, Self.app)
+        let place = Self.app.merging(["ticket_key_id": key["id"]?.string ?? ""]) { $1 }
+        try await api.send("revokeTicketKey", nil, place, query: "?after_seconds=60", status: 204)
+        let user = Self.app.merging(["user_id": "ada"]) { $1 }
+        try await api.send("revokeUserTickets", "signed_out_everywhere", user)
+        try await api.send("revokeDeviceTickets", "stolen", Self.device("phone-1"))
         try await api.send("push", "user", Self.app, status: 202)
         try await api.send("push", "token", Self.app, status: 202)
     }

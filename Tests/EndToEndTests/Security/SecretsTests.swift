@@ -96,6 +96,11 @@ struct SecretsTests {
             environments: [.production: SigningKeyRequest(keyID: knownGood(KeyID("CANARY1234")), privateKey: pem)]
         )
         _ = try await client.putApp(TallySystem.app, app)
+        for algorithm in TicketAlgorithm.allCases {
+            let signer = try await client.createTicketKey(TallySystem.app, TicketKeyRequest(algorithm: algorithm))
+            let lines = try #require(signer.secret).split(separator: "\n")
+            for line in lines where !line.hasPrefix("-----") { hay.plant("a ticket key", String(line)) }
+        }
         let wish: JSONValue = ["environment": "production", "device_id": "holder", "ttl_seconds": 3_600]
         let made = try await system.api(key: secret).call("POST", Self.path + "/registration-tickets", wish)
         let ticket = try #require(made["ticket"]?.string)
@@ -224,7 +229,8 @@ struct SecretsTests {
         hay.add("events", try await events(system))
         hay.add("metrics", try await system.api().send("GET", "/metrics"))
         hay.add("audit", try await system.api().send("GET", "/v1/audit?limit=1000"))
-        for path in ["/v1/apps", "/v1/api-keys", Self.path, Self.path + "/devices", Self.path + "/devices/holder"] {
+        let lists = ["/v1/apps", "/v1/api-keys", Self.path + "/ticket-keys", Self.path + "/devices"]
+        for path in lists + [Self.path, Self.path + "/devices/holder"] {
             hay.add("answer of \(path)", try await system.api().send("GET", path))
         }
         hay.add("answer of timeline", try await system.api().send("GET", Self.path + "/activities/match/timeline"))

@@ -126,6 +126,7 @@ final class RecordingService: TallyService {
     func authenticate(secret: String) async throws -> Principal? {
         if let keys, !keys.contains(secret) { return nil }
         if secret == "ticket" { return Principal(ticket: Self.ticket(for: "d1")) }
+        if secret == "ticket-expired" { throw Problem.unauthorized("The ticket is not valid: it has expired.") }
         if secret == "ticket-d2" { return Principal(ticket: Self.ticket(for: "d2")) }
         let parts = secret.split(separator: "@")
         guard let scope = parts.first.flatMap({ Scope(rawValue: String($0)) }) else { return nil }
@@ -241,6 +242,23 @@ final class RecordingService: TallyService {
         _ app: BundleID,
         _ request: RegistrationTicketRequest
     ) async throws -> RegistrationTicketAnswer { try reach("createTicket \(app) \(request.deviceID)") }
+    func createTickets(_ app: BundleID, _ request: TicketBatchRequest) async throws -> TicketBatchAnswer {
+        try reach("createTickets \(app) \(request.tickets.count)")
+    }
+    func createTicketKey(_ app: BundleID, _ request: TicketKeyRequest) async throws -> TicketKeyResource {
+        try reach("createTicketKey \(app) \(request.algorithm.rawValue)")
+    }
+    func ticketKeys(_ app: BundleID, _ page: PageRequest) async throws -> Page<TicketKeyResource> {
+        try reach("ticketKeys \(app) \(text(page))")
+    }
+    func revokeTicketKey(_ app: BundleID, _ id: String, afterSeconds: Int) async throws {
+        try done("revokeTicketKey \(app) \(id) \(afterSeconds)")
+    }
+    func revokeTickets(
+        _ app: BundleID,
+        of subject: TicketSubject,
+        _ request: TicketRevocationRequest
+    ) async throws -> TicketRevocation { try reach("revokeTickets \(app) \(subject) \(request.revokedBefore)") }
     func isMeant(_ ticket: RegistrationTicket, for activity: ActivityID) async throws -> Bool {
         try reach("isMeant \(ticket.device) \(activity)")
     }

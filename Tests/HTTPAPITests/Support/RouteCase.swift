@@ -121,6 +121,47 @@ struct RouteCase: CustomTestStringConvertible, Sendable {
             "createTicket com.example.mine d1"
         ),
         .init(
+            .post,
+            mine + "/registration-tickets/batch",
+            .scope(.register),
+            body: #"{"tickets":[{"environment":"production","device_id":"d1","ttl_seconds":60}]}"#,
+            "createTickets com.example.mine 1"
+        ),
+        .init(
+            .post,
+            mine + "/ticket-keys",
+            .scope(.admin),
+            body: #"{"algorithm":"ES256"}"#,
+            "createTicketKey com.example.mine ES256"
+        ),
+        .init(.get, mine + "/ticket-keys?limit=7", .scope(.admin), "ticketKeys com.example.mine 7 -"),
+        .init(
+            .delete,
+            mine + "/ticket-keys/\(uuid)",
+            .scope(.admin),
+            "revokeTicketKey com.example.mine \(uuid) 0"
+        ),
+        .init(
+            .delete,
+            mine + "/ticket-keys/\(uuid)?after_seconds=7776000",
+            .scope(.admin),
+            "revokeTicketKey com.example.mine \(uuid) 7776000"
+        ),
+        .init(
+            .put,
+            mine + "/users/u1/tickets",
+            .scope(.register),
+            body: #"{"revoked_before":"2022-12-18T15:00:00Z"}"#,
+            "revokeTickets com.example.mine user(u1) 2022-12-18T15:00:00Z"
+        ),
+        .init(
+            .put,
+            mine + "/devices/d1/tickets",
+            .scope(.register),
+            body: #"{"revoked_before":"2022-12-18T15:00:00Z"}"#,
+            "revokeTickets com.example.mine device(d1) 2022-12-18T15:00:00Z"
+        ),
+        .init(
             .put,
             mine + "/activities/a1/subscriptions/d1",
             .scope(.register),

@@ -74,6 +74,10 @@ struct AuditTests {
                     ttlSeconds: 60
                 )
                 _ = try await orchestrator.createTicket(app, ticket)
+                let signer = try await orchestrator.createTicketKey(app, TicketKeyRequest(algorithm: .hs256))
+                try await orchestrator.revokeTicketKey(app, signer.id, afterSeconds: 0)
+                let revocation = TicketRevocationRequest(revokedBefore: Instant(unixSeconds: 1_700_000_000))
+                _ = try await orchestrator.revokeTickets(app, of: .user(UserID(stored: "fan-of-someone")), revocation)
                 try await world.end()
                 _ = try await orchestrator.reconcileChannels(app, ReconcileRequest())
                 try await orchestrator.deleteApp(app)
@@ -83,7 +87,8 @@ struct AuditTests {
                 entries.reversed().map(\.action) == [
                     "app_changed", "type_changed", "api_key_created", "api_key_revoked", "channel_created",
                     "channel_deleted", "schedule_cancelled", "schedule_run", "halt_lifted", "user_erased",
-                    "device_deleted", "ticket_issued", "channels_reconciled", "app_deleted",
+                    "device_deleted", "ticket_issued", "ticket_key_created", "ticket_key_revoked", "tickets_revoked",
+                    "channels_reconciled", "app_deleted",
                 ]
             )
             #expect(entries.allSatisfy { $0.keyID == key.id && $0.keyName == "ops" && $0.requestID == "request-1" })

@@ -232,6 +232,43 @@ struct TicketTests {
         }
     }
 
+    @Test("Many tickets in one request are in its order and have one entry in the audit log, or none is made")
+    func many() async throws {
+        try await withRegistry { registry, app in
+            let requests = (1...1_000).map { number in
+                RegistrationTicketRequest(
+                    environment: .production,
+                    deviceID: DeviceID(stored: "phone-\(number)"),
+                    userID: UserID(stored: "fan-\(number)"),
+                    ttlSeconds: Int64(number)
+                )
+            }
+            let caller = Caller(keyID: Principal.bootstrapKeyID, requestID: "request-1")
+            func make(_ requests: [RegistrationTicketRequest]) async throws -> [RegistrationTicketAnswer] {
+                try await Caller.$current.withValue(caller) {
+                    try await registry.createTickets(app, TicketBatchRequest(tickets: requests)).tickets
+                }
+            }
+            let answers = try await make(requests)
+            #expect(answers.count == 1_000)
+            for (request, answer) in zip(requests, answers) where request.ttlSeconds % 100 == 0 {
+                let ticket = try await registry.authenticate(secret: answer.ticket)?.ticket
+                #expect(ticket?.device == request.deviceID)
+                #expect(ticket?.user == request.userID)
+                #expect(ticket?.expiresAt == answer.expiresAt.unixSeconds)
+            }
+            var sandbox = request()
+            sandbox.environment = .sandbox
+            let refusal = try await problem { _ = try await make([request(), sandbox]) }
+            #expect(refusal?.status == 422)
+            let filter = AuditFilter(app: app, action: .ticketIssued)
+            let entries = try await registry.audit(filter, PageRequest(), only: nil).items
+            #expect(entries.map(\.subject) == [app.rawValue])
+            #expect(entries.first?.after?["tickets"]?.int64 == 1_000)
+            #expect(entries.first?.after?["expires_at"]?.string == answers.last?.expiresAt.description)
+        }
+    }
+
     @Test("A ticket for an app that does not exist is 404, for an environment without a key 422")
     func refused() async throws {
         try await withRegistry { registry, app in

@@ -22,6 +22,12 @@ struct MasterKeyRotationTests {
                 try await SigningIdentities(database: world.database, masterKeys: keys)
                     .identity(of: world.app, .production)
             }
+            let key = try await world.orchestrator.createTicketKey(world.app, TicketKeyRequest(algorithm: .hs256))
+            let stored = Array((key.secret ?? "").utf8)
+            func ticketKey(_ keys: MasterKeys) async throws -> [UInt8] {
+                let sealed = try await world.database.query("SELECT key_sealed FROM ticket_keys").single([UInt8].self)
+                return try TicketKeySeal.open(sealed ?? [], app: world.app, id: key.id, masterKeys: keys)
+            }
             let identity = try await signer(MasterKeys(old))
             let token = try await tokens(MasterKeys(old)).token(for: identity, replacing: nil).token
 
@@ -29,13 +35,15 @@ struct MasterKeyRotationTests {
             #expect(try await tokens(keys).token(for: identity, replacing: nil).token == token)
 
             let rotation = MasterKeyRotation(database: world.database, keys: keys, logger: world.orchestrator.logger)
-            #expect(try await rotation.pass() == MasterKeyRotation.Findings(resealed: 2))
+            #expect(try await rotation.pass() == MasterKeyRotation.Findings(resealed: 3))
             #expect(try await rotation.pass() == MasterKeyRotation.Findings())
 
             let alone = MasterKeys(keys.current)
             #expect(try await signer(alone).keyID == identity.keyID)
             #expect(try await tokens(alone).token(for: identity, replacing: nil).token == token)
+            #expect(try await ticketKey(alone) == stored)
             await #expect(throws: CryptographyError.self) { _ = try await signer(MasterKeys(old)) }
+            await #expect(throws: CryptographyError.self) { _ = try await ticketKey(MasterKeys(old)) }
         }
     }
 

@@ -21,6 +21,10 @@ struct SchemaRelease: Sendable {
         version: 1,
         rows: """
             INSERT INTO api_keys (name, secret_sha256, scopes) VALUES ('backend', decode(repeat('ab', 32), 'hex'), '{publish}');
+            INSERT INTO ticket_keys (ticket_key_id, bundle_id, algorithm, key_sealed)
+            VALUES (gen_random_uuid(), 'com.example.app', 'HS256', decode('ab', 'hex'));
+            INSERT INTO ticket_revocations (bundle_id, subject_sha256, revoked_before)
+            VALUES ('com.example.app', decode(repeat('ab', 32), 'hex'), now());
             INSERT INTO activity_types (bundle_id, type_name, policy)
             VALUES ('com.example.app', 'Game', '{"start_retry_seconds": 20}');
             INSERT INTO type_versions (bundle_id, type_name, version, attributes_schema, content_state_schema)

@@ -12,27 +12,60 @@ extension Orchestrator {
         _ app: BundleID,
         _ request: RegistrationTicketRequest
     ) async throws -> RegistrationTicketAnswer {
-        let environment = try await environment(request.environment, of: app)
-        let rows = try await database.query("SELECT floor(extract(epoch FROM clock_timestamp()))::int8")
-        guard let now = try rows.single(Int64.self) else { throw Problem.internalError() }
-        let ticket = RegistrationTicket(
-            app: app,
-            environment: environment,
-            device: request.deviceID,
-            user: request.userID,
-            activities: request.activities,
-            expiresAt: now + request.ttlSeconds
-        )
-        let sealed = try TicketSeal(keys: masterKeys).seal(ticket)
-        // On record before it is out: nothing else is kept of it.
+        let tickets = try await tickets(app, [request])
+        guard let ticket = tickets.first else { throw Problem.internalError() }
         let entry = AuditRows.entry(
             .ticketIssued,
             of: app,
-            AuditRows.person(request.deviceID.rawValue),
+            AuditRows.person(ticket.device.rawValue),
             after: Self.record(of: ticket)
         )
+        guard let answer = try await issue(tickets, entry).first else { throw Problem.internalError() }
+        return answer
+    }
+
+    /// Makes many tickets, in the order of the requests. The audit log gets one entry, which counts them.
+    ///
+    /// - Throws: As ``createTicket(_:_:)``; then none is made.
+    package func createTickets(_ app: BundleID, _ request: TicketBatchRequest) async throws -> TicketBatchAnswer {
+        let tickets = try await tickets(app, request.tickets)
+        var fields = ObjectWriter()
+        fields.add("tickets", tickets.count)
+        fields.add("expires_at", tickets.map(\.expiresAt).max().map { Instant(unixSeconds: $0) })
+        let entry = AuditRows.entry(.ticketIssued, of: app, app.rawValue, after: fields.json)
+        return TicketBatchAnswer(tickets: try await issue(tickets, entry))
+    }
+
+    private func tickets(
+        _ app: BundleID,
+        _ requests: [RegistrationTicketRequest]
+    ) async throws -> [RegistrationTicket] {
+        for environment in Set(requests.map(\.environment)) { _ = try await self.environment(environment, of: app) }
+        let rows = try await database.query("SELECT floor(extract(epoch FROM clock_timestamp()))::int8")
+        guard let now = try rows.single(Int64.self) else { throw Problem.internalError() }
+        return requests.map { request in
+            RegistrationTicket(
+                app: app,
+                environment: request.environment,
+                device: request.deviceID,
+                user: request.userID,
+                activities: request.activities,
+                expiresAt: now + request.ttlSeconds
+            )
+        }
+    }
+
+    private func issue(_ tickets: [RegistrationTicket], _ entry: [Query]) async throws -> [RegistrationTicketAnswer] {
+        let seal = TicketSeal(keys: masterKeys)
+        let answers = try tickets.map { ticket in
+            RegistrationTicketAnswer(
+                ticket: try seal.seal(ticket),
+                expiresAt: Instant(unixSeconds: ticket.expiresAt)
+            )
+        }
+        // On record before they are out: nothing else is kept of them.
         if !entry.isEmpty { _ = try await database.pipeline(entry) }
-        return RegistrationTicketAnswer(ticket: sealed, expiresAt: Instant(unixSeconds: ticket.expiresAt))
+        return answers
     }
 
     /// What a ticket allows, without the ids of people.

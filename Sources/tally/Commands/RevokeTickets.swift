@@ -1,0 +1,62 @@
+import APITypes
+import ActivityModel
+import ArgumentParser
+import Foundation
+import TallyClient
+
+extension Users {
+    struct RevokeTickets: ClientCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Refuse the signed tickets of a user that were made before a time.",
+            examples: "tally users revoke-tickets ada"
+        )
+
+        @Argument(help: "The user's id.") var id: Checked<UserID>
+        @OptionGroup var moment: RevocationMoment
+        @OptionGroup var app: AppOption
+        @OptionGroup var global: GlobalOptions
+
+        var appName: String? { app.app }
+
+        func run(_ session: Session) async throws {
+            session.show(
+                try await session.client.revokeTickets(session.app(), of: id.value, before: moment.instant)
+            )
+        }
+    }
+}
+
+extension Devices {
+    struct RevokeTickets: ClientCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Refuse the signed tickets of a device that were made before a time.",
+            examples: "tally devices revoke-tickets phone-1"
+        )
+
+        @Argument(help: "The device's id.") var id: Checked<DeviceID>
+        @OptionGroup var moment: RevocationMoment
+        @OptionGroup var app: AppOption
+        @OptionGroup var global: GlobalOptions
+
+        var appName: String? { app.app }
+
+        func run(_ session: Session) async throws {
+            session.show(
+                try await session.client.revokeTickets(session.app(), of: id.value, before: moment.instant)
+            )
+        }
+    }
+}
+
+struct RevocationMoment: ParsableArguments {
+    @Option(help: "Tickets made before then: RFC 3339, or how long ago, such as 10m. Default: now.")
+    var before: Checked<Moment>?
+
+    var instant: Instant {
+        before?.value.instant() ?? Instant(microseconds: Int64(Date().timeIntervalSince1970 * 1_000_000))
+    }
+}
+
+extension TicketRevocation: Presentable {
+    var text: String { Card([("revoked before", revokedBefore.description)]).text }
+}
