@@ -197,12 +197,11 @@ let package = Package(
                 httpTypes, nioCore, nioHTTP1, logging, metrics, coreMetrics, serviceLifecycle,
             ],
             // Links to docs/, and the page that tools/reference makes.
-            resources: [
-                .embedInCode("Documents/openapi.yaml"), .embedInCode("Documents/errors.md"),
-                .embedInCode("Documents/reference.html"), .embedInCode("Documents/style.css"),
-            ],
-            swiftSettings: swiftSettings
+            exclude: ["Documents"],
+            swiftSettings: swiftSettings,
+            plugins: ["EmbedText"]
         ),
+        .plugin(name: "EmbedText", capability: .buildTool()),
         .target(
             name: "TallyClient",
             dependencies: ["APITypes", "ActivityModel", "JSON", "TLSEngine", nioCore, nioHTTP1, nioPosix],
@@ -557,7 +556,7 @@ func keepOnly(tests: Set<String>) {
         needed.formUnion(more)
     }
     package.products = []
-    package.targets.removeAll { !needed.contains($0.name) }
+    package.targets.removeAll { $0.type != .plugin && !needed.contains($0.name) }
 }
 
 // `tools/test --quick` sets it.

@@ -18,7 +18,7 @@ struct ErrorPages: Sendable {
     /// Every code of the document.
     var codes: [String] { entries.flatMap(\.codes) }
 
-    static let ofTheAPI = ErrorPages(markdown: String(decoding: PackageResources.errors_md, as: UTF8.self))
+    static let ofTheAPI = ErrorPages(markdown: Documents.errors_md.description)
 
     /// Reads every row with the four cells status, codes, cause and what to do.
     init(markdown: String) {
