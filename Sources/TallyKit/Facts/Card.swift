@@ -15,9 +15,14 @@ package struct Card: Codable, Hashable, Sendable {
     package var endedByApp: AppEnd?
     /// Who ended it; nil while it is live.
     package var ending: CardEnding.Cause?
+    /// Whether Tally has confirmed how to reach it.
+    package var isConfirmed = false
 
     /// Whether it is to be reported as live.
     var isLive: Bool { !state.isOver && endedByApp == nil && ending == nil }
+
+    /// Whether the user has swiped it away, or must have: no push could end a card that Tally did not know.
+    var isDismissed: Bool { ending == .user || ending == .unknown && !isConfirmed }
 }
 
 /// What only the app knows of a card that it started.

@@ -37,9 +37,13 @@ extension Machine {
             // A report of the user before says nothing about this one.
             guard flight.session == memory.session else { return }
             memory.confirmedPhone = confirmed
+            if !memory.signedOut { memory.expectsLateStarts = false }
             if memory.signedOut, memory.signOutConfirmed == nil { memory.signOutConfirmed = now }
         case .activity(let activity):
             memory.confirmedCards[activity] = confirmed
+            if case .card(let news) = confirmed.news, news.reach != .gone {
+                memory.cards[news.card]?.isConfirmed = true
+            }
         }
         settle(flight.report.subject)
     }

@@ -14,6 +14,7 @@ extension Machine {
         memory.facts?.startTokens.merge(reading.startTokens) { _, new in new }
         for card in reading.cards { see(card, at: now, &actions) }
         missCards(of: reading, at: now, &actions)
+        for activity in memory.activities { judge(activity, found: Set(reading.cards.map(\.id)), &actions) }
     }
 
     /// Takes what a stream or a property tells of a card.
@@ -25,11 +26,19 @@ extension Machine {
             return
         }
         // A card that is over stays over, whatever a late stream says.
-        guard card.ending == nil else { return }
+        guard card.ending == nil else {
+            // The last process may have died before iOS ended it.
+            if card.endedByApp != nil, !seen.state.isOver { actions.append(.endCard(card.id)) }
+            return
+        }
         if let token = seen.updateToken { card.updateToken = token }
         card.state = seen.state
         memory.cards[card.id] = card
-        if seen.state.isOver { end(card.id, by: Self.cause(of: card, at: now), &actions) }
+        if seen.state.isOver {
+            end(card.id, by: Self.cause(of: card, at: now), &actions)
+        } else if card.endedByApp != nil {
+            actions.append(.endCard(card.id))
+        }
     }
 
     private mutating func meet(_ seen: SeenCard, at now: Moment, _ actions: inout [Action]) {
@@ -46,15 +55,36 @@ extension Machine {
             updateToken: seen.updateToken,
             start: start
         )
-        let reason: AppEnd? =
-            if others.contains(where: \.isLive) { .duplicate } else if start != nil { nil } else if isAfterSignOut(now)
-            { .signedOut } else if others.contains(where: { $0.ending == .user }) { .unwanted } else { nil }
-        if let reason { endCard(seen.id, reason, &actions) }
+        if start == nil, isAfterSignOut(now) { return endCard(seen.id, .signedOut, &actions) }
+        judge(seen.activity, found: [], &actions)
+        // The elder card may be gone already: only a reading tells.
+        if others.contains(where: \.isLive) { lastReading = nil }
+    }
+
+    /// Ends the cards of an activity that should not be there. `found`: those that a reading has just found.
+    private mutating func judge(_ activity: String, found: Set<String>, _ actions: inout [Action]) {
+        let cards = memory.cards.values.filter { $0.activity == activity }.sorted { $0.number < $1.number }
+        var isDismissed = false
+        var hasElder = false
+        for card in cards {
+            if card.start != nil { isDismissed = false }
+            if card.isDismissed { isDismissed = true }
+            guard card.isLive else { continue }
+            if hasElder, found.contains(card.id) {
+                endCard(card.id, .duplicate, &actions)
+            } else if isDismissed {
+                endCard(card.id, .unwanted, &actions)
+            } else if found.contains(card.id) {
+                hasElder = true
+            }
+        }
     }
 
     /// Cards that pushes start for a user who is no longer there.
     private func isAfterSignOut(_ now: Moment) -> Bool {
-        guard memory.signedOut else { return false }
+        guard memory.expectsLateStarts else { return false }
+        // Nobody starts a card for the next user before Tally hears of that user.
+        guard memory.signedOut else { return !flights.values.contains { $0.report.subject == .phone } }
         guard let confirmed = memory.signOutConfirmed else { return true }
         return Trial.pending(confirmed + Self.lateStarts, at: now) != nil
     }
@@ -71,13 +101,12 @@ extension Machine {
         actions.append(.ended(CardEnding(activity: card.activity, card: id, cause: cause)))
     }
 
-    /// Only a card that went straight from the screen was swiped away, and only if nobody had ended it.
+    /// Only a card that went straight from the screen was swiped away, and only if nobody had ended it. Of an old one, iOS may
+    /// have told the end while the app slept.
     private static func cause(of card: Card, at now: Moment) -> CardEnding.Cause {
         if card.endedByApp != nil { return .app }
         if card.state == .ended { return .system }
-        let age = now - card.firstSeen
-        if age < 0 { return .unknown }
-        return age >= longestLife ? .system : .user
+        return (0..<longestLife).contains(now - card.firstSeen) ? .user : .unknown
     }
 
     /// A card that two readings in a row do not find is gone. One alone may come too early after a launch.
@@ -87,11 +116,12 @@ extension Machine {
         where card.isLive && reading.types.contains(card.type) && !found.contains(card.id) {
             guard missing.contains(card.id), Trial.pending(secondReading, at: now) == nil else {
                 missing.insert(card.id)
+                secondReading = secondReading ?? now + Self.secondReadingAfter
                 continue
             }
             missing.remove(card.id)
             memory.cards[card.id]?.state = .dismissed
-            end(card.id, by: now - card.firstSeen >= Self.longestLife ? .system : .unknown, &actions)
+            end(card.id, by: .unknown, &actions)
         }
     }
 

@@ -1,14 +1,33 @@
 extension Machine {
-    /// Somebody signed in or out. The ticket of the user before serves nobody any more.
-    mutating func changeUser(signedOut: Bool, at now: Moment, _ actions: inout [Action]) {
+    /// Apps say it at each launch, so the user who is known already changes nothing.
+    mutating func signIn(_ user: String, at now: Moment, _ actions: inout [Action]) {
+        guard memory.user != user else { return }
+        let before = memory.user
+        changeUser(to: user, at: now, &actions)
+        // They did not sign out.
+        if before != nil { leave(&actions) }
+    }
+
+    mutating func signOut(at now: Moment, _ actions: inout [Action]) {
+        changeUser(to: nil, at: now, &actions)
+        leave(&actions)
+    }
+
+    /// The ticket of the user before serves nobody any more.
+    private mutating func changeUser(to user: String?, at now: Moment, _ actions: inout [Action]) {
         memory.session += 1
-        memory.signedOut = signedOut
+        memory.user = user
+        memory.signedOut = user == nil
         memory.signOutConfirmed = nil
         memory.ticket = nil
         asked = nil
         ticketTrial = Trial()
         trials[.phone] = nil
-        guard signedOut else { return }
+    }
+
+    /// All cards of the user who leaves end.
+    private mutating func leave(_ actions: inout [Action]) {
+        memory.expectsLateStarts = true
         memory.starting = [:]
         for card in memory.cards.values.sorted(by: { $0.number < $1.number }) where card.isLive {
             endCard(card.id, .signedOut, &actions)

@@ -31,6 +31,8 @@ package struct Machine: Sendable {
         var random = random
         if let memory, memory.vendor == nil || vendor == nil || memory.vendor == vendor {
             self.memory = memory
+            // Before the first unlock, iOS does not tell it.
+            if memory.vendor == nil { self.memory.vendor = vendor }
         } else {
             self.memory = Memory(vendor: vendor, deviceID: Self.id(&random), installation: Self.id(&random))
         }
@@ -67,8 +69,8 @@ package struct Machine: Sendable {
         case .notStarted(let activity): memory.starting[activity] = nil
         case .ending(let card):
             if memory.cards[card]?.endedByApp == nil { memory.cards[card]?.endedByApp = .asked }
-        case .signedIn: changeUser(signedOut: false, at: now, &actions)
-        case .signedOut: changeUser(signedOut: true, at: now, &actions)
+        case .signedIn(let user): signIn(user, at: now, &actions)
+        case .signedOut: signOut(at: now, &actions)
         case .ticket(let ticket, let request, let failure): take(ticket, for: request, failure, at: now, &actions)
         case .answer(let number, let answer): take(answer, to: number, at: now, &actions)
         case .noAnswer(let number): miss(number, at: now, &actions)

@@ -14,7 +14,11 @@ package struct Memory: Codable, Hashable, Sendable {
     package var generation = 0
     /// Counts sign-ins and sign-outs.
     package var session = 0
+    /// Who signed in last, as the app says. It never leaves the phone.
+    package var user: String?
     package var signedOut = false
+    /// Whether pushes may still start cards for a user who has left.
+    package var expectsLateStarts = false
     /// When Tally confirmed the sign-out.
     package var signOutConfirmed: Moment?
     package var ticket: HeldTicket?
