@@ -165,7 +165,8 @@ extension Life {
         }
         note("the user of phone\(phone) swipes \(card.id) away")
         phones[phone].swiped.insert(card.activity)
-        if card.isLive, phones[phone].kept?.knows(card: card.id) == true { phones[phone].dismissed.insert(card.activity) }
+        let others = phones[phone].cards.contains { $0.activity == card.activity && $0.id != card.id && $0.isLive }
+        if card.isLive, !others, phones[phone].kept?.knows(card: card.id) == true { phones[phone].dismissed.insert(card.activity) }
         turn(card.id, on: phone, .dismissed, by: .user)
     }
 

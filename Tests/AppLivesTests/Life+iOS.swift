@@ -122,7 +122,8 @@ extension Life {
             activity: card.activity,
             type: "Game",
             state: state ?? card.state,
-            updateToken: card.token ?? token
+            updateToken: card.token ?? token,
+            isFromStates: state != nil
         )
     }
 

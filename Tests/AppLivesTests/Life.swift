@@ -224,7 +224,7 @@ final class Life {
             guard let index = phones[phone].card(ending.card) else { return }
             guard let cause = phones[phone].cards[index].cause else {
                 // It may live on behind properties that were empty, or an end that has just begun.
-                if ending.cause != .app { breaks(.rightCause, "\(ending.card) is live, told: \(ending.cause)") }
+                if ending.cause == .user || ending.cause == .system { breaks(.rightCause, "\(ending.card) is live, told: \(ending.cause)") }
                 return
             }
             let isAsked = phones[phone].cards[index].isEndAsked && ending.cause == .app

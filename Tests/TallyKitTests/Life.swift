@@ -113,7 +113,8 @@ struct Life {
     mutating func turn(_ id: String, _ state: CardState) {
         guard let index = reading.cards.firstIndex(where: { $0.id == id }) else { return }
         reading.cards[index].state = state
-        let card = reading.cards[index]
+        var card = reading.cards[index]
+        card.isFromStates = true
         if state == .dismissed { reading.cards.remove(at: index) }
         handle(.card(card))
     }

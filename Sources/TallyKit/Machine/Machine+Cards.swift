@@ -12,13 +12,19 @@ extension Machine {
         if let enabled = reading.activitiesEnabled { memory.facts?.activitiesEnabled = enabled }
         if let frequent = reading.frequentPushesEnabled { memory.facts?.frequentPushesEnabled = frequent }
         memory.facts?.startTokens.merge(reading.startTokens) { _, new in new }
-        for card in reading.cards { see(card, at: now, &actions) }
+        for card in reading.cards {
+            // It was missed by mistake.
+            if !card.state.isOver, memory.cards[card.id]?.ending == .unknown { memory.cards[card.id]?.ending = nil }
+            see(card, at: now, &actions)
+        }
         missCards(of: reading, at: now, &actions)
         for activity in memory.activities { judge(activity, found: Set(reading.cards.map(\.id)), &actions) }
     }
 
     /// Takes what a stream or a property tells of a card.
     mutating func see(_ seen: SeenCard, at now: Moment, _ actions: inout [Action]) {
+        // Only the stream of states tells what came before.
+        guard seen.state != .dismissed || seen.isFromStates else { return }
         missing.remove(seen.id)
         guard var card = memory.cards[seen.id] else {
             // A card that was over before it was seen is nobody's news.
@@ -82,9 +88,9 @@ extension Machine {
 
     /// Cards that pushes start for a user who is no longer there.
     private func isAfterSignOut(_ now: Moment) -> Bool {
-        guard memory.expectsLateStarts else { return false }
+        guard memory.leaver != nil else { return false }
         // Nobody starts a card for the next user before Tally hears of that user.
-        guard memory.signedOut else { return !flights.values.contains { $0.report.subject == .phone } }
+        guard memory.signedOut else { return !memory.hasToldUser }
         guard let confirmed = memory.signOutConfirmed else { return true }
         return Trial.pending(confirmed + Self.lateStarts, at: now) != nil
     }

@@ -39,7 +39,7 @@ extension Machine {
         guard let news, news != trials[subject]?.parkedNews else { return nil }
         guard let confirmed, confirmed.news == news else { return news }
         // What is gone stays gone.
-        if case .card(let card) = news, card.reach == .gone { return nil }
+        if news.isGone { return nil }
         return (0...Self.confirmedFor).contains(now - confirmed.at) ? nil : news
     }
 
@@ -60,6 +60,7 @@ extension Machine {
             return
         }
         memory.generation += 1
+        if subject == .phone { memory.hasToldUser = true }
         let report = Report(
             number: memory.generation,
             subject: subject,

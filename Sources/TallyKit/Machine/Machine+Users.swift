@@ -1,24 +1,27 @@
 extension Machine {
     /// Apps say it at each launch, so the user who is known already changes nothing.
-    mutating func signIn(_ user: String, at now: Moment, _ actions: inout [Action]) {
+    mutating func signIn(_ user: String, _ actions: inout [Action]) {
         guard memory.user != user else { return }
         let before = memory.user
-        changeUser(to: user, at: now, &actions)
+        changeUser(to: user)
+        if memory.leaver == user { memory.leaver = nil }
         // They did not sign out.
-        if before != nil { leave(&actions) }
+        if let before { leave(before, &actions) }
     }
 
-    mutating func signOut(at now: Moment, _ actions: inout [Action]) {
-        changeUser(to: nil, at: now, &actions)
-        leave(&actions)
+    mutating func signOut(_ actions: inout [Action]) {
+        let before = memory.user
+        changeUser(to: nil)
+        leave(before ?? "", &actions)
     }
 
     /// The ticket of the user before serves nobody any more.
-    private mutating func changeUser(to user: String?, at now: Moment, _ actions: inout [Action]) {
+    private mutating func changeUser(to user: String?) {
         memory.session += 1
         memory.user = user
         memory.signedOut = user == nil
         memory.signOutConfirmed = nil
+        memory.hasToldUser = false
         memory.ticket = nil
         asked = nil
         ticketTrial = Trial()
@@ -26,8 +29,8 @@ extension Machine {
     }
 
     /// All cards of the user who leaves end.
-    private mutating func leave(_ actions: inout [Action]) {
-        memory.expectsLateStarts = true
+    private mutating func leave(_ user: String, _ actions: inout [Action]) {
+        memory.leaver = user
         memory.starting = [:]
         for card in memory.cards.values.sorted(by: { $0.number < $1.number }) where card.isLive {
             endCard(card.id, .signedOut, &actions)

@@ -12,6 +12,7 @@ package struct Machine: Sendable {
     /// The request for a ticket that has not been answered.
     var asked: TicketRequest?
     var ticketTrial = Trial()
+    var ticketCount = 0
     /// When ActivityKit's properties were read last, and whether they are being read.
     var lastReading: Moment?
     var isReading = false
@@ -69,8 +70,8 @@ package struct Machine: Sendable {
         case .notStarted(let activity): memory.starting[activity] = nil
         case .ending(let card):
             if memory.cards[card]?.endedByApp == nil { memory.cards[card]?.endedByApp = .asked }
-        case .signedIn(let user): signIn(user, at: now, &actions)
-        case .signedOut: signOut(at: now, &actions)
+        case .signedIn(let user): signIn(user, &actions)
+        case .signedOut: signOut(&actions)
         case .ticket(let ticket, let request, let failure): take(ticket, for: request, failure, at: now, &actions)
         case .answer(let number, let answer): take(answer, to: number, at: now, &actions)
         case .noAnswer(let number): miss(number, at: now, &actions)
@@ -97,7 +98,7 @@ package struct Machine: Sendable {
             flights[number] = nil
         }
         for subject in trials.keys where trials[subject]?.parkedNews == nil { trials[subject] = nil }
-        if asked == nil { ticketTrial = Trial() }
+        ticketTrial = Trial()
     }
 
     mutating func tell(_ problem: KitProblem, _ actions: inout [Action]) {
