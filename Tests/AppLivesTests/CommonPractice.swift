@@ -97,7 +97,9 @@ struct CommonPractice: Library {
     /// The first failure is tried once more; the second is forgotten.
     private mutating func fail(_ subject: Subject, at now: Moment) {
         waiting[subject]?.count += 1
-        if waiting[subject]?.count ?? 2 > 1 { waiting[subject] = nil } else {
+        if waiting[subject]?.count ?? 2 > 1 {
+            waiting[subject] = nil
+        } else {
             waiting[subject]?.due = now + Self.retryAfter
         }
     }

@@ -124,7 +124,9 @@ extension Life {
     private func startOwnCard(_ phone: Int) async throws {
         guard phones[phone].process?.isForeground == true, let user = phones[phone].user else { return }
         let id: String
-        if let again = phones[phone].dismissed.sorted().randomElement(using: &random), chance(30), running.contains(again) {
+        if let again = phones[phone].dismissed.sorted().randomElement(using: &random), chance(30),
+            running.contains(again)
+        {
             id = again
         } else {
             id = "order\(number())-\(seed)"
@@ -166,7 +168,9 @@ extension Life {
         note("the user of phone\(phone) swipes \(card.id) away")
         phones[phone].swiped.insert(card.activity)
         let others = phones[phone].cards.contains { $0.activity == card.activity && $0.id != card.id && $0.isLive }
-        if card.isLive, !others, phones[phone].kept?.knows(card: card.id) == true { phones[phone].dismissed.insert(card.activity) }
+        if card.isLive, !others, phones[phone].kept?.knows(card: card.id) == true {
+            phones[phone].dismissed.insert(card.activity)
+        }
         turn(card.id, on: phone, .dismissed, by: .user)
     }
 
@@ -179,7 +183,11 @@ extension Life {
         phones[phone].isSigningOut = true
         deliver(.signedOut, to: phone)
         phones[phone].isSigningOut = false
-        guard phones[phone].process != nil else { return }
+        guard phones[phone].process != nil else {
+            // Tally may hear of it for a moment.
+            phones[phone].hasLostAnswer = true
+            return
+        }
         phones[phone].user = nil
         phones[phone].userKnownAt = nil
     }
@@ -209,7 +217,12 @@ extension Life {
     private func restore(_ phone: Int) {
         guard phones.count == 1, chance(40) else { return }
         let vendor = "vendor-\(number())"
-        let other = Phone(number: 2, vendor: vendor, kept: chance(70) ? phones[phone].kept : nil, user: phones[phone].user)
+        let other = Phone(
+            number: 2,
+            vendor: vendor,
+            kept: chance(70) ? phones[phone].kept : nil,
+            user: phones[phone].user
+        )
         note("a backup is restored on another phone, \(other.kept == nil ? "without" : "with") what TallyKit keeps")
         phones.append(other)
         giveStartToken(1)

@@ -33,7 +33,8 @@ extension Life {
         guard card.isLive, !card.isAppStarted, !card.isEndAsked, let user = phones[phone].user else { return }
         guard !phones[phone].isSigningOut, !phones[phone].hasLostAnswer else { return }
         let others = phones[phone].cards.contains { $0.activity == card.activity && $0.id != id && $0.isLive }
-        guard !others, !phones[phone].swiped.contains(card.activity), phones[phone].userKnownAt ?? .infinity < card.startedAt,
+        guard !others, !phones[phone].swiped.contains(card.activity),
+            phones[phone].userKnownAt ?? .infinity < card.startedAt,
             (owners[card.activity] ?? nil)?.contains(user) ?? true
         else { return }
         breaks(.wantedStays, "\(id) of \(card.activity)")
@@ -56,11 +57,15 @@ extension Life {
             breaks(.userKnown, "\(phones[phone].user ?? "nobody"), Tally has \(known?.user ?? "nobody")")
         }
         for other in phones.indices
-        where other != phone && phones[other].isThere && phones[other].hasWoken && phones[other].kept?.deviceID == device {
+        where other != phone && phones[other].isThere && phones[other].hasWoken
+            && phones[other].kept?.deviceID == device
+        {
             breaks(.twoPhones, "both are \(device)")
         }
         phones[phone].hasWoken = true
-        for (activity, cards) in Dictionary(grouping: phones[phone].cards, by: \.activity).sorted(by: { $0.key < $1.key }) {
+        for (activity, cards) in Dictionary(grouping: phones[phone].cards, by: \.activity).sorted(by: {
+            $0.key < $1.key
+        }) {
             try await check(cards, of: activity, on: phone, device, since: since, tokens)
         }
     }
@@ -83,7 +88,10 @@ extension Life {
             if let owners = owners[activity] ?? nil, !owners.contains(phones[phone].user ?? ""),
                 phones[phone].user == nil || card.startedAt < phones[phone].userKnownAt ?? .infinity
             {
-                breaks(.nothingAfterSignOut, "\(card.id) of \(owners.joined()), \(phones[phone].user ?? "nobody") is here")
+                breaks(
+                    .nothingAfterSignOut,
+                    "\(card.id) of \(owners.joined()), \(phones[phone].user ?? "nobody") is here"
+                )
             }
             if running.contains(activity), let token = tokens[card.id], token == card.token, known != .token(token) {
                 breaks(.cardKnown, "\(token) of \(card.id), Tally has \(known)")

@@ -77,7 +77,8 @@ extension Life {
     func planSuspension(_ phone: Int) {
         guard let process = phones[phone].process else { return }
         phones[phone].process?.suspension += 1
-        let time = process.library.isBusy ? Double.random(in: 5...30, using: &random) : .random(in: 1...8, using: &random)
+        let time =
+            process.library.isBusy ? Double.random(in: 5...30, using: &random) : .random(in: 1...8, using: &random)
         plan(.suspend(process.suspension + 1), on: phone, in: time, epoch: process.epoch)
     }
 
@@ -155,11 +156,15 @@ extension Life {
             deliver(.startToken(type: "Game", token: token), to: phone)
         case .appeared(let id): watch(id, on: phone)
         case .token(let id, let token):
-            guard let index = phones[phone].card(id), phones[phone].process?.watched.contains(id) == true else { return }
+            guard let index = phones[phone].card(id), phones[phone].process?.watched.contains(id) == true else {
+                return
+            }
             phones[phone].cards[index].isTokenTold = true
             deliver(.card(seen(phones[phone].cards[index], token: token)), to: phone)
         case .state(let id, let state):
-            guard let index = phones[phone].card(id), phones[phone].process?.watched.contains(id) == true else { return }
+            guard let index = phones[phone].card(id), phones[phone].process?.watched.contains(id) == true else {
+                return
+            }
             deliver(.card(seen(phones[phone].cards[index], state: state)), to: phone)
         }
     }

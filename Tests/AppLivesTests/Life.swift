@@ -153,7 +153,8 @@ final class Life {
         case .push(let push):
             receive(push, on: phone)
             // iOS launches the app for a card that a push has started, unless the user has quit it.
-            if let phone = wakenByStart.popLast(), !phones[phone].isForceQuit, phones[phone].process?.isForeground != true,
+            if let phone = wakenByStart.popLast(), !phones[phone].isForceQuit,
+                phones[phone].process?.isForeground != true,
                 !fault(10)
             {
                 try await run(phone, inForeground: false)
@@ -224,7 +225,9 @@ final class Life {
             guard let index = phones[phone].card(ending.card) else { return }
             guard let cause = phones[phone].cards[index].cause else {
                 // It may live on behind properties that were empty, or an end that has just begun.
-                if ending.cause == .user || ending.cause == .system { breaks(.rightCause, "\(ending.card) is live, told: \(ending.cause)") }
+                if ending.cause == .user || ending.cause == .system {
+                    breaks(.rightCause, "\(ending.card) is live, told: \(ending.cause)")
+                }
                 return
             }
             let isAsked = phones[phone].cards[index].isEndAsked && ending.cause == .app
@@ -258,10 +261,15 @@ final class Life {
         if isServerDown {
             answer = chance(50) ? nil : Answer(status: 503)
         } else if fault(4) {
-            answer = Answer(status: [429, 502, 503].randomElement(using: &random) ?? 503, retryAfter: chance(50) ? 20 : nil)
+            answer = Answer(
+                status: [429, 502, 503].randomElement(using: &random) ?? 503,
+                retryAfter: chance(50) ? 20 : nil
+            )
         } else {
             let taken = try await server.take(report, isNumbered: type(of: library(phone)).numbersReports)
-            note("Tally takes \(report.number) of phone\(phone) \(report.news.short): \(taken.status) \(taken.body.reason ?? "")")
+            note(
+                "Tally takes \(report.number) of phone\(phone) \(report.news.short): \(taken.status) \(taken.body.reason ?? "")"
+            )
             answer = isLost ? nil : taken
             if phones[phone].userKnownAt == nil,
                 try await server.knownPhone(report.deviceID)?.user == phones[phone].user

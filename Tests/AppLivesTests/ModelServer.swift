@@ -161,7 +161,8 @@ final class ModelServer: LifeServer {
         guard let activity = activities[id], !activity.isEnded, activity.starts[device] == nil,
             activity.cards[device] == nil
         else { return }
-        let isMeant = activity.users == nil || devices[device]?.user.map { activity.users?.contains($0) == true } == true
+        let isMeant =
+            activity.users == nil || devices[device]?.user.map { activity.users?.contains($0) == true } == true
         guard isMeant, devices[device]?.startTokens["Game"] != nil else { return }
         activities[id]?.starts[device] = Start(sentAt: now)
         sendStart(id, to: device)

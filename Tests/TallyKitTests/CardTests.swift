@@ -164,7 +164,7 @@ struct CardTests {
             life.handle(.foreground)
             #expect(life.endings.isEmpty)
         }
-        life.handle(.foreground)
+        life.pass(2)
         #expect(life.endings.map(\.cause) == [.unknown])
     }
 

@@ -18,7 +18,7 @@ extension Machine {
             see(card, at: now, &actions)
         }
         missCards(of: reading, at: now, &actions)
-        for activity in memory.activities { judge(activity, found: Set(reading.cards.map(\.id)), &actions) }
+        for activity in memory.activities { judge(activity, found: Set(reading.cards.map(\.id)), at: now, &actions) }
     }
 
     /// Takes what a stream or a property tells of a card.
@@ -41,7 +41,7 @@ extension Machine {
         card.state = seen.state
         memory.cards[card.id] = card
         if seen.state.isOver {
-            end(card.id, by: Self.cause(of: card, at: now), &actions)
+            end(card.id, by: Self.cause(of: card, at: now), at: now, &actions)
         } else if card.endedByApp != nil {
             actions.append(.endCard(card.id))
         }
@@ -61,25 +61,23 @@ extension Machine {
             updateToken: seen.updateToken,
             start: start
         )
-        if start == nil, isAfterSignOut(now) { return endCard(seen.id, .signedOut, &actions) }
-        judge(seen.activity, found: [], &actions)
+        if start == nil, isAfterSignOut(now) { return endCard(seen.id, .signedOut, at: now, &actions) }
+        judge(seen.activity, found: [], at: now, &actions)
         // The elder card may be gone already: only a reading tells.
         if others.contains(where: \.isLive) { lastReading = nil }
     }
 
     /// Ends the cards of an activity that should not be there. `found`: those that a reading has just found.
-    private mutating func judge(_ activity: String, found: Set<String>, _ actions: inout [Action]) {
+    private mutating func judge(_ activity: String, found: Set<String>, at now: Moment, _ actions: inout [Action]) {
         let cards = memory.cards.values.filter { $0.activity == activity }.sorted { $0.number < $1.number }
-        var isDismissed = false
+        // An app that starts a card anew overrules what came before.
+        let start = cards.lastIndex { $0.start != nil } ?? 0
         var hasElder = false
-        for card in cards {
-            if card.start != nil { isDismissed = false }
-            if card.isDismissed { isDismissed = true }
-            guard card.isLive else { continue }
+        for (place, card) in cards.enumerated() where card.isLive {
             if hasElder, found.contains(card.id) {
-                endCard(card.id, .duplicate, &actions)
-            } else if isDismissed {
-                endCard(card.id, .unwanted, &actions)
+                endCard(card.id, .duplicate, at: now, &actions)
+            } else if place > start, cards[start..<place].contains(where: { $0.isDismissed(before: card) }) {
+                endCard(card.id, .unwanted, at: now, &actions)
             } else if found.contains(card.id) {
                 hasElder = true
             }
@@ -95,15 +93,16 @@ extension Machine {
         return Trial.pending(confirmed + Self.lateStarts, at: now) != nil
     }
 
-    mutating func endCard(_ id: String, _ reason: AppEnd, _ actions: inout [Action]) {
+    mutating func endCard(_ id: String, _ reason: AppEnd, at now: Moment, _ actions: inout [Action]) {
         memory.cards[id]?.endedByApp = reason
         actions.append(.endCard(id))
-        end(id, by: .app, &actions)
+        end(id, by: .app, at: now, &actions)
     }
 
-    private mutating func end(_ id: String, by cause: CardEnding.Cause, _ actions: inout [Action]) {
+    private mutating func end(_ id: String, by cause: CardEnding.Cause, at now: Moment, _ actions: inout [Action]) {
         guard let card = memory.cards[id], card.ending == nil else { return }
         memory.cards[id]?.ending = cause
+        memory.cards[id]?.endingSeen = now
         actions.append(.ended(CardEnding(activity: card.activity, card: id, cause: cause)))
     }
 
@@ -127,7 +126,7 @@ extension Machine {
             }
             missing.remove(card.id)
             memory.cards[card.id]?.state = .dismissed
-            end(card.id, by: .unknown, &actions)
+            end(card.id, by: .unknown, at: now, &actions)
         }
     }
 

@@ -34,6 +34,8 @@ extension Machine {
             confirmed = memory.confirmedPhone
         case .activity(let activity):
             news = memory.news(of: activity).map { .card($0) }
+            // A reading has missed the card, and the next one decides.
+            if let news, !news.isGone, case .card(let card) = news, missing.contains(card.card) { return nil }
             confirmed = memory.confirmedCards[activity]
         }
         guard let news, news != trials[subject]?.parkedNews else { return nil }

@@ -1,18 +1,18 @@
 extension Machine {
     /// Apps say it at each launch, so the user who is known already changes nothing.
-    mutating func signIn(_ user: String, _ actions: inout [Action]) {
+    mutating func signIn(_ user: String, at now: Moment, _ actions: inout [Action]) {
         guard memory.user != user else { return }
         let before = memory.user
         changeUser(to: user)
         if memory.leaver == user { memory.leaver = nil }
         // They did not sign out.
-        if let before { leave(before, &actions) }
+        if let before { leave(before, at: now, &actions) }
     }
 
-    mutating func signOut(_ actions: inout [Action]) {
+    mutating func signOut(at now: Moment, _ actions: inout [Action]) {
         let before = memory.user
         changeUser(to: nil)
-        leave(before ?? "", &actions)
+        leave(before ?? "", at: now, &actions)
     }
 
     /// The ticket of the user before serves nobody any more.
@@ -29,11 +29,11 @@ extension Machine {
     }
 
     /// All cards of the user who leaves end.
-    private mutating func leave(_ user: String, _ actions: inout [Action]) {
+    private mutating func leave(_ user: String, at now: Moment, _ actions: inout [Action]) {
         memory.leaver = user
         memory.starting = [:]
         for card in memory.cards.values.sorted(by: { $0.number < $1.number }) where card.isLive {
-            endCard(card.id, .signedOut, &actions)
+            endCard(card.id, .signedOut, at: now, &actions)
         }
     }
 }

@@ -5,6 +5,7 @@
 package struct Machine: Sendable {
     package internal(set) var memory: Memory
     var random: any RandomNumberGenerator & Sendable
+    private let vendor: String?
 
     /// Reports on their way, by number.
     var flights: [Int: Flight] = [:]
@@ -32,12 +33,11 @@ package struct Machine: Sendable {
         var random = random
         if let memory, memory.vendor == nil || vendor == nil || memory.vendor == vendor {
             self.memory = memory
-            // Before the first unlock, iOS does not tell it.
-            if memory.vendor == nil { self.memory.vendor = vendor }
         } else {
             self.memory = Memory(vendor: vendor, deviceID: Self.id(&random), installation: Self.id(&random))
         }
         self.random = random
+        self.vendor = vendor
     }
 
     /// Takes an event.
@@ -70,8 +70,8 @@ package struct Machine: Sendable {
         case .notStarted(let activity): memory.starting[activity] = nil
         case .ending(let card):
             if memory.cards[card]?.endedByApp == nil { memory.cards[card]?.endedByApp = .asked }
-        case .signedIn(let user): signIn(user, &actions)
-        case .signedOut: signOut(&actions)
+        case .signedIn(let user): signIn(user, at: now, &actions)
+        case .signedOut: signOut(at: now, &actions)
         case .ticket(let ticket, let request, let failure): take(ticket, for: request, failure, at: now, &actions)
         case .answer(let number, let answer): take(answer, to: number, at: now, &actions)
         case .noAnswer(let number): miss(number, at: now, &actions)
@@ -86,6 +86,8 @@ package struct Machine: Sendable {
         facts.osVersion = new.osVersion
         facts.appVersion = new.appVersion
         memory.facts = facts
+        // Before the first unlock, iOS does not tell it.
+        if memory.vendor == nil { memory.vendor = vendor }
         lastReading = nil
         secondReading = now + Self.secondReadingAfter
         forgetOldCards(at: now)
