@@ -356,6 +356,8 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
         .testTarget(name: "TallyKitTests", dependencies: ["TallyKit"], swiftSettings: swiftSettings),
+        // Lives of an app with TallyKit, on a clock of their own.
+        .testTarget(name: "AppLivesTests", dependencies: ["TallyKit", "TestSupport"], swiftSettings: swiftSettings),
         .testTarget(
             name: "LibPQTests",
             dependencies: ["LibPQ", "Reactor", "TestSupport"],

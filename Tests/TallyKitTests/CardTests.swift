@@ -32,7 +32,7 @@ struct CardTests {
             life: {
                 $0.pass(8 * 3600); $0.turn("card-1", .dismissed)
             },
-            cause: .system
+            cause: .unknown
         ),
         Ending(
             name: "ended by the app",
@@ -164,7 +164,7 @@ struct CardTests {
             life.handle(.foreground)
             #expect(life.endings.isEmpty)
         }
-        life.handle(.foreground)
+        life.pass(2)
         #expect(life.endings.map(\.cause) == [.unknown])
     }
 

@@ -22,6 +22,8 @@ struct Life {
     var wake: Moment?
     /// What was stored last.
     var stored: Memory?
+    /// The process dies after so many more actions.
+    var diesAfter: Int?
 
     init(memory: Memory? = nil, vendor: String? = "this phone", seed: UInt64 = 1) {
         machine = Machine(memory: memory, vendor: vendor, random: Random(state: seed))
@@ -46,6 +48,7 @@ struct Life {
     mutating func relaunch(vendor: String? = "this phone") {
         machine = Machine(memory: stored, vendor: vendor, random: Random(state: 2))
         onTheWay = []
+        diesAfter = nil
         launch()
     }
 
@@ -53,6 +56,10 @@ struct Life {
         var events = [event]
         while !events.isEmpty {
             for action in machine.handle(events.removeFirst(), at: now) {
+                if let left = diesAfter {
+                    if left == 0 { return }
+                    diesAfter = left - 1
+                }
                 switch action {
                 case .save: stored = machine.memory
                 case .read: events.append(.read(reading))
@@ -113,7 +120,8 @@ struct Life {
     mutating func turn(_ id: String, _ state: CardState) {
         guard let index = reading.cards.firstIndex(where: { $0.id == id }) else { return }
         reading.cards[index].state = state
-        let card = reading.cards[index]
+        var card = reading.cards[index]
+        card.isFromStates = true
         if state == .dismissed { reading.cards.remove(at: index) }
         handle(.card(card))
     }

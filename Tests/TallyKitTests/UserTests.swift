@@ -93,7 +93,7 @@ struct UserTests {
         var life = Life.settled()
         life.handle(.deviceToken("dd"))
         life.handle(.signedOut)
-        life.handle(.signedIn)
+        life.handle(.signedIn("ben"))
         #expect(life.onTheWay.count == 1)
         life.answer()
         #expect(life.onTheWay.count == 1)

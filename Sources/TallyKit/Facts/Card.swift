@@ -15,9 +15,23 @@ package struct Card: Codable, Hashable, Sendable {
     package var endedByApp: AppEnd?
     /// Who ended it; nil while it is live.
     package var ending: CardEnding.Cause?
+    /// When the app learned that.
+    package var endingSeen: Moment?
+    /// Whether Tally has confirmed how to reach it.
+    package var isConfirmed = false
 
     /// Whether it is to be reported as live.
     var isLive: Bool { !state.isOver && endedByApp == nil && ending == nil }
+
+    /// Whether the user has swiped it away, so that a push must not start a later card.
+    ///
+    /// If nobody saw how it went: no push could end a card that Tally did not know. And a push that comes so soon after is the
+    /// repeat of its own start.
+    func isDismissed(before later: Card) -> Bool {
+        if ending == .user { return true }
+        guard ending == .unknown else { return false }
+        return !isConfirmed || later.firstSeen - (endingSeen ?? later.firstSeen) < Machine.lateStarts
+    }
 }
 
 /// What only the app knows of a card that it started.

@@ -4,11 +4,11 @@ public struct CardEnding: Hashable, Sendable {
     public enum Cause: String, Codable, Hashable, Sendable {
         /// The user swiped it away.
         case user
-        /// A push ended it, or iOS did after eight hours.
+        /// A push ended it, or iOS did because it was too old.
         case system
         /// The app ended it.
         case app
-        /// It went while the app did not run.
+        /// It went while the app did not look.
         case unknown
     }
 

@@ -2,6 +2,9 @@
 package enum News: Codable, Hashable, Sendable {
     case phone(PhoneFacts, session: Int)
     case card(CardNews)
+
+    /// Whether it says that a card is gone.
+    var isGone: Bool { if case .card(let card) = self { card.reach == .gone } else { false } }
 }
 
 /// How a card is reached, or that it is gone.

@@ -8,12 +8,22 @@ package struct SeenCard: Hashable, Sendable {
     package var state: CardState
     /// Its update token as hex text; nil while iOS has given none.
     package var updateToken: String?
+    /// Whether the stream of states told it, which tells all states in their order.
+    package var isFromStates: Bool
 
-    package init(id: String, activity: String, type: String, state: CardState = .active, updateToken: String? = nil) {
+    package init(
+        id: String,
+        activity: String,
+        type: String,
+        state: CardState = .active,
+        updateToken: String? = nil,
+        isFromStates: Bool = false
+    ) {
         self.id = id
         self.activity = activity
         self.type = type
         self.state = state
         self.updateToken = updateToken
+        self.isFromStates = isFromStates
     }
 }

@@ -31,6 +31,8 @@ public struct TicketRequest: Codable, Hashable, Sendable {
     public let activities: [String]?
     /// True after a sign-out: the ticket must name no user.
     public let signedOut: Bool
+    /// Tells requests apart that look alike, such as those for two users.
+    package var number = 0
 
     private enum CodingKeys: String, CodingKey {
         case environment, activities

@@ -19,7 +19,8 @@ package enum Event: Sendable {
     case notStarted(activity: String)
     /// The app ends a card.
     case ending(card: String)
-    case signedIn
+    /// Who is signed in, as the app says at each launch.
+    case signedIn(String)
     case signedOut
     /// The answer to ``Action/getTicket(_:)``; nil if there is none, with the reason.
     case ticket(Ticket?, for: TicketRequest, failure: String?)

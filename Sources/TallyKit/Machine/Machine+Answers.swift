@@ -9,6 +9,9 @@ extension Machine {
             takeStale(answer.body.reason, flight, at: now, &actions)
         case 401, 403:
             refuseTicket(answer, flight, at: now, &actions)
+        case 404 where flight.report.news.isGone:
+            // Tally has no such card either.
+            confirm(flight, at: now)
         case 404:
             let code: KitProblem.Code = subject == .phone ? .reportRefused : .activityUnknown
             trials[subject, default: Trial()].fail(at: now, using: &random)
@@ -26,6 +29,7 @@ extension Machine {
     mutating func miss(_ number: Int, at now: Moment, _ actions: inout [Action]) {
         guard let flight = flights.removeValue(forKey: number) else { return }
         let subject = flight.report.subject
+        if subject == .phone { memory.hasToldUser = false }
         trials[subject, default: Trial()].fail(at: now, using: &random)
         tell(KitProblem(.noAnswer, activity: subject.activity), &actions)
     }
@@ -37,9 +41,13 @@ extension Machine {
             // A report of the user before says nothing about this one.
             guard flight.session == memory.session else { return }
             memory.confirmedPhone = confirmed
+            if !memory.signedOut { memory.leaver = nil }
             if memory.signedOut, memory.signOutConfirmed == nil { memory.signOutConfirmed = now }
         case .activity(let activity):
             memory.confirmedCards[activity] = confirmed
+            if case .card(let news) = confirmed.news, news.reach != .gone {
+                memory.cards[news.card]?.isConfirmed = true
+            }
         }
         settle(flight.report.subject)
     }

@@ -12,12 +12,19 @@ extension Machine {
         if let enabled = reading.activitiesEnabled { memory.facts?.activitiesEnabled = enabled }
         if let frequent = reading.frequentPushesEnabled { memory.facts?.frequentPushesEnabled = frequent }
         memory.facts?.startTokens.merge(reading.startTokens) { _, new in new }
-        for card in reading.cards { see(card, at: now, &actions) }
+        for card in reading.cards {
+            // It was missed by mistake.
+            if !card.state.isOver, memory.cards[card.id]?.ending == .unknown { memory.cards[card.id]?.ending = nil }
+            see(card, at: now, &actions)
+        }
         missCards(of: reading, at: now, &actions)
+        for activity in memory.activities { judge(activity, found: Set(reading.cards.map(\.id)), at: now, &actions) }
     }
 
     /// Takes what a stream or a property tells of a card.
     mutating func see(_ seen: SeenCard, at now: Moment, _ actions: inout [Action]) {
+        // Only the stream of states tells what came before.
+        guard seen.state != .dismissed || seen.isFromStates else { return }
         missing.remove(seen.id)
         guard var card = memory.cards[seen.id] else {
             // A card that was over before it was seen is nobody's news.
@@ -25,11 +32,19 @@ extension Machine {
             return
         }
         // A card that is over stays over, whatever a late stream says.
-        guard card.ending == nil else { return }
+        guard card.ending == nil else {
+            // The last process may have died before iOS ended it.
+            if card.endedByApp != nil, !seen.state.isOver { actions.append(.endCard(card.id)) }
+            return
+        }
         if let token = seen.updateToken { card.updateToken = token }
         card.state = seen.state
         memory.cards[card.id] = card
-        if seen.state.isOver { end(card.id, by: Self.cause(of: card, at: now), &actions) }
+        if seen.state.isOver {
+            end(card.id, by: Self.cause(of: card, at: now), at: now, &actions)
+        } else if card.endedByApp != nil {
+            actions.append(.endCard(card.id))
+        }
     }
 
     private mutating func meet(_ seen: SeenCard, at now: Moment, _ actions: inout [Action]) {
@@ -46,38 +61,57 @@ extension Machine {
             updateToken: seen.updateToken,
             start: start
         )
-        let reason: AppEnd? =
-            if others.contains(where: \.isLive) { .duplicate } else if start != nil { nil } else if isAfterSignOut(now)
-            { .signedOut } else if others.contains(where: { $0.ending == .user }) { .unwanted } else { nil }
-        if let reason { endCard(seen.id, reason, &actions) }
+        if start == nil, isAfterSignOut(now) { return endCard(seen.id, .signedOut, at: now, &actions) }
+        judge(seen.activity, found: [], at: now, &actions)
+        // The elder card may be gone already: only a reading tells.
+        if others.contains(where: \.isLive) { lastReading = nil }
+    }
+
+    /// Ends the cards of an activity that should not be there. `found`: those that a reading has just found.
+    private mutating func judge(_ activity: String, found: Set<String>, at now: Moment, _ actions: inout [Action]) {
+        let cards = memory.cards.values.filter { $0.activity == activity }.sorted { $0.number < $1.number }
+        // An app that starts a card anew overrules what came before.
+        let start = cards.lastIndex { $0.start != nil } ?? 0
+        var hasElder = false
+        for (place, card) in cards.enumerated() where card.isLive {
+            if hasElder, found.contains(card.id) {
+                endCard(card.id, .duplicate, at: now, &actions)
+            } else if place > start, cards[start..<place].contains(where: { $0.isDismissed(before: card) }) {
+                endCard(card.id, .unwanted, at: now, &actions)
+            } else if found.contains(card.id) {
+                hasElder = true
+            }
+        }
     }
 
     /// Cards that pushes start for a user who is no longer there.
     private func isAfterSignOut(_ now: Moment) -> Bool {
-        guard memory.signedOut else { return false }
+        guard memory.leaver != nil else { return false }
+        // Nobody starts a card for the next user before Tally hears of that user.
+        guard memory.signedOut else { return !memory.hasToldUser }
         guard let confirmed = memory.signOutConfirmed else { return true }
         return Trial.pending(confirmed + Self.lateStarts, at: now) != nil
     }
 
-    mutating func endCard(_ id: String, _ reason: AppEnd, _ actions: inout [Action]) {
+    mutating func endCard(_ id: String, _ reason: AppEnd, at now: Moment, _ actions: inout [Action]) {
         memory.cards[id]?.endedByApp = reason
         actions.append(.endCard(id))
-        end(id, by: .app, &actions)
+        end(id, by: .app, at: now, &actions)
     }
 
-    private mutating func end(_ id: String, by cause: CardEnding.Cause, _ actions: inout [Action]) {
+    private mutating func end(_ id: String, by cause: CardEnding.Cause, at now: Moment, _ actions: inout [Action]) {
         guard let card = memory.cards[id], card.ending == nil else { return }
         memory.cards[id]?.ending = cause
+        memory.cards[id]?.endingSeen = now
         actions.append(.ended(CardEnding(activity: card.activity, card: id, cause: cause)))
     }
 
-    /// Only a card that went straight from the screen was swiped away, and only if nobody had ended it.
+    /// Only a card that went straight from the screen was swiped away, and only if nobody had ended it. Of an old one, iOS may
+    /// have told the end while the app slept.
     private static func cause(of card: Card, at now: Moment) -> CardEnding.Cause {
         if card.endedByApp != nil { return .app }
         if card.state == .ended { return .system }
-        let age = now - card.firstSeen
-        if age < 0 { return .unknown }
-        return age >= longestLife ? .system : .user
+        return (0..<longestLife).contains(now - card.firstSeen) ? .user : .unknown
     }
 
     /// A card that two readings in a row do not find is gone. One alone may come too early after a launch.
@@ -87,11 +121,12 @@ extension Machine {
         where card.isLive && reading.types.contains(card.type) && !found.contains(card.id) {
             guard missing.contains(card.id), Trial.pending(secondReading, at: now) == nil else {
                 missing.insert(card.id)
+                secondReading = secondReading ?? now + Self.secondReadingAfter
                 continue
             }
             missing.remove(card.id)
             memory.cards[card.id]?.state = .dismissed
-            end(card.id, by: now - card.firstSeen >= Self.longestLife ? .system : .unknown, &actions)
+            end(card.id, by: .unknown, at: now, &actions)
         }
     }
 

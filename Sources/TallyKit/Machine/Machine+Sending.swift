@@ -34,12 +34,14 @@ extension Machine {
             confirmed = memory.confirmedPhone
         case .activity(let activity):
             news = memory.news(of: activity).map { .card($0) }
+            // A reading has missed the card, and the next one decides.
+            if let news, !news.isGone, case .card(let card) = news, missing.contains(card.card) { return nil }
             confirmed = memory.confirmedCards[activity]
         }
         guard let news, news != trials[subject]?.parkedNews else { return nil }
         guard let confirmed, confirmed.news == news else { return news }
         // What is gone stays gone.
-        if case .card(let card) = news, card.reach == .gone { return nil }
+        if news.isGone { return nil }
         return (0...Self.confirmedFor).contains(now - confirmed.at) ? nil : news
     }
 
@@ -60,6 +62,7 @@ extension Machine {
             return
         }
         memory.generation += 1
+        if subject == .phone { memory.hasToldUser = true }
         let report = Report(
             number: memory.generation,
             subject: subject,

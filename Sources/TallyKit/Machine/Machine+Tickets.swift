@@ -14,11 +14,13 @@ extension Machine {
     mutating func ask(for subject: Subject, at now: Moment, _ actions: inout [Action]) {
         guard asked == nil, ticketTrial.due(at: now) == nil, let facts = memory.facts else { return }
         let activities = memory.activities
+        ticketCount += 1
         let request = TicketRequest(
             deviceID: memory.deviceID,
             environment: facts.environment,
             activities: activities.contains(where: mustBeNamed) ? activities : nil,
-            signedOut: memory.signedOut
+            signedOut: memory.signedOut,
+            number: ticketCount
         )
         asked = request
         actions.append(.getTicket(request))

@@ -5,6 +5,7 @@
 package struct Machine: Sendable {
     package internal(set) var memory: Memory
     var random: any RandomNumberGenerator & Sendable
+    private let vendor: String?
 
     /// Reports on their way, by number.
     var flights: [Int: Flight] = [:]
@@ -12,6 +13,7 @@ package struct Machine: Sendable {
     /// The request for a ticket that has not been answered.
     var asked: TicketRequest?
     var ticketTrial = Trial()
+    var ticketCount = 0
     /// When ActivityKit's properties were read last, and whether they are being read.
     var lastReading: Moment?
     var isReading = false
@@ -35,6 +37,7 @@ package struct Machine: Sendable {
             self.memory = Memory(vendor: vendor, deviceID: Self.id(&random), installation: Self.id(&random))
         }
         self.random = random
+        self.vendor = vendor
     }
 
     /// Takes an event.
@@ -67,8 +70,8 @@ package struct Machine: Sendable {
         case .notStarted(let activity): memory.starting[activity] = nil
         case .ending(let card):
             if memory.cards[card]?.endedByApp == nil { memory.cards[card]?.endedByApp = .asked }
-        case .signedIn: changeUser(signedOut: false, at: now, &actions)
-        case .signedOut: changeUser(signedOut: true, at: now, &actions)
+        case .signedIn(let user): signIn(user, at: now, &actions)
+        case .signedOut: signOut(at: now, &actions)
         case .ticket(let ticket, let request, let failure): take(ticket, for: request, failure, at: now, &actions)
         case .answer(let number, let answer): take(answer, to: number, at: now, &actions)
         case .noAnswer(let number): miss(number, at: now, &actions)
@@ -83,6 +86,8 @@ package struct Machine: Sendable {
         facts.osVersion = new.osVersion
         facts.appVersion = new.appVersion
         memory.facts = facts
+        // Before the first unlock, iOS does not tell it.
+        if memory.vendor == nil { memory.vendor = vendor }
         lastReading = nil
         secondReading = now + Self.secondReadingAfter
         forgetOldCards(at: now)
@@ -95,7 +100,7 @@ package struct Machine: Sendable {
             flights[number] = nil
         }
         for subject in trials.keys where trials[subject]?.parkedNews == nil { trials[subject] = nil }
-        if asked == nil { ticketTrial = Trial() }
+        ticketTrial = Trial()
     }
 
     mutating func tell(_ problem: KitProblem, _ actions: inout [Action]) {

@@ -14,7 +14,13 @@ package struct Memory: Codable, Hashable, Sendable {
     package var generation = 0
     /// Counts sign-ins and sign-outs.
     package var session = 0
+    /// Who signed in last, as the app says. It never leaves the phone.
+    package var user: String?
     package var signedOut = false
+    /// Who left last, while pushes may still start cards for them; empty if the app did not say who it was.
+    package var leaver: String?
+    /// Whether Tally may have heard who is signed in.
+    package var hasToldUser = false
     /// When Tally confirmed the sign-out.
     package var signOutConfirmed: Moment?
     package var ticket: HeldTicket?

@@ -75,7 +75,8 @@ final class Followed<Attributes: TallyAttributes>: FollowedType {
             activity: card.attributes.tallyID,
             type: Attributes.tallyType,
             state: CardState(state ?? card.activityState),
-            updateToken: (card.pushToken ?? token)?.hexText
+            updateToken: (card.pushToken ?? token)?.hexText,
+            isFromStates: state != nil
         )
     }
 }

@@ -106,13 +106,16 @@ public final class Tally {
         }
     }
 
-    /// Somebody signed in. The next ticket is for them.
-    public func signIn() async {
-        driver.take(.signedIn)
+    /// Says who is signed in, after each sign-in and at each launch. If it is another user than before, the cards of that one
+    /// end, and the next ticket is for the new one.
+    ///
+    /// - Parameter user: Any text that tells users apart. It never leaves the phone.
+    public func signIn(_ user: String) async {
+        driver.take(.signedIn(user))
     }
 
     /// The user signed out: all cards end, and the phone belongs to nobody. It is stored, so it takes effect even if Tally cannot
-    /// be reached now.
+    /// be reached now. Call it before the app forgets the user.
     public func signOut() async {
         driver.take(.signedOut)
     }

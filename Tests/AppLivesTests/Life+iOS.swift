@@ -1,0 +1,247 @@
+@testable import TallyKit
+
+/// What iOS does: cards, tokens, streams, processes.
+extension Life {
+    // MARK: Processes
+
+    /// Launches the app, or lets it go on where it was suspended.
+    func run(_ phone: Int, inForeground: Bool) async throws {
+        if inForeground { phones[phone].isForceQuit = false }
+        if phones[phone].process == nil {
+            launch(phone, inForeground: inForeground)
+        } else {
+            let held = phones[phone].process?.held ?? []
+            let wasForeground = phones[phone].process?.isForeground == true
+            phones[phone].process?.held = []
+            phones[phone].process?.isSuspended = false
+            phones[phone].process?.suspension += 1
+            if inForeground, !wasForeground {
+                phones[phone].process?.isForeground = true
+                note("phone\(phone) comes to the foreground")
+                deliver(.foreground, to: phone)
+            }
+            for happening in held where phones[phone].process?.isSuspended == false {
+                try await happen(happening, on: phone)
+            }
+        }
+        if phones[phone].process?.isForeground == false { planSuspension(phone) }
+        try await askForTickets()
+    }
+
+    private func launch(_ phone: Int, inForeground: Bool) {
+        note("phone\(phone) launches the app\(inForeground ? "" : " in the background")")
+        var silent: Set<String> = []
+        for stream in ["start", "cards", "tokens", "states"] where fault(15) { silent.insert(stream) }
+        let library = kind.make(from: phones[phone].kept, vendor: phones[phone].vendor, seed: random.next())
+        phones[phone].process = AppProcess(
+            library: library,
+            epoch: number(),
+            isForeground: inForeground,
+            silentStreams: silent,
+            hasEmptyTokenProperty: chance(15),
+            propertiesSince: fault(25) ? now + .random(in: 0.1...1.5, using: &random) : now
+        )
+        deliver(
+            .launched(PhoneFacts(environment: "production", osVersion: "18.1", appVersion: "1.0")),
+            to: phone
+        )
+        if let user = phones[phone].user { deliver(.signedIn(user), to: phone) }
+        // follow(_:) reads the properties and listens.
+        if let token = visibleStartToken(phone) {
+            phones[phone].process?.isStartTokenTold = true
+            deliver(.startToken(type: "Game", token: token), to: phone)
+        }
+        if let token = phones[phone].startToken { announce(.startToken(token), on: phone) }
+        for card in visibleCards(phone) { watch(card.id, on: phone) }
+        for card in phones[phone].cards where card.isLive { announce(.appeared(card: card.id), on: phone) }
+    }
+
+    func suspend(_ phone: Int) {
+        guard let process = phones[phone].process, !process.isSuspended else { return }
+        note("phone\(phone) suspends the app")
+        phones[phone].process?.isSuspended = true
+        phones[phone].process?.isForeground = false
+        guard process.library.isBusy else { return }
+        // TallyKit hands over to iOS what has no answer.
+        for report in process.onTheWay.values.sorted(by: { $0.number < $1.number }) {
+            let delay = chance(70) ? Double.random(in: 1...20, using: &random) : .random(in: 20...7200, using: &random)
+            plan(.report(report, isLost: false, isByIOS: true), on: phone, in: delay, epoch: nil)
+        }
+        // The connections of the app itself break.
+        for number in process.onTheWay.keys.sorted() where chance(50) {
+            plan(.answer(number, nil), on: phone, in: .random(in: 0.1...20, using: &random), epoch: process.epoch)
+        }
+    }
+
+    /// In the background the app soon sleeps; a little later if it asks for time.
+    func planSuspension(_ phone: Int) {
+        guard let process = phones[phone].process else { return }
+        phones[phone].process?.suspension += 1
+        let time =
+            process.library.isBusy ? Double.random(in: 5...30, using: &random) : .random(in: 1...8, using: &random)
+        plan(.suspend(process.suspension + 1), on: phone, in: time, epoch: process.epoch)
+    }
+
+    func kill(_ phone: Int) {
+        guard phones[phone].process != nil else { return }
+        note("the app of phone\(phone) dies")
+        phones[phone].process = nil
+        for card in phones[phone].cards.indices { phones[phone].cards[card].isTokenTold = false }
+    }
+
+    // MARK: Properties and streams
+
+    private func visibleStartToken(_ phone: Int) -> String? {
+        guard let process = phones[phone].process, !process.hasEmptyTokenProperty, now >= process.propertiesSince else {
+            return nil
+        }
+        return phones[phone].startToken
+    }
+
+    private func visibleCards(_ phone: Int) -> [PhoneCard] {
+        guard let process = phones[phone].process, now >= process.propertiesSince else { return [] }
+        return phones[phone].cards.filter { $0.state != .dismissed }
+    }
+
+    func reading(_ phone: Int) -> Reading {
+        var reading = Reading(types: ["Game"], activitiesEnabled: true, frequentPushesEnabled: false)
+        if let token = visibleStartToken(phone) {
+            reading.startTokens["Game"] = token
+            phones[phone].process?.isStartTokenTold = true
+        }
+        for card in visibleCards(phone) {
+            reading.cards.append(seen(card))
+            if let index = phones[phone].card(card.id) { phones[phone].cards[index].isTokenTold = card.token != nil }
+        }
+        return reading
+    }
+
+    /// As the shell reads a card.
+    private func seen(_ card: PhoneCard, token: String? = nil, state: CardState? = nil) -> SeenCard {
+        SeenCard(
+            id: card.id,
+            activity: card.activity,
+            type: "Game",
+            state: state ?? card.state,
+            updateToken: card.token ?? token,
+            isFromStates: state != nil
+        )
+    }
+
+    /// The shell listens to a card's streams once it has seen the card.
+    func watch(_ id: String, on phone: Int) {
+        guard let index = phones[phone].card(id), phones[phone].process?.watched.insert(id).inserted == true else {
+            return
+        }
+        let card = phones[phone].cards[index]
+        phones[phone].cards[index].isTokenTold = card.token != nil
+        deliver(.card(seen(card)), to: phone)
+        if let token = card.token { announce(.token(card: id, token), on: phone) }
+    }
+
+    /// Something for a stream of the process that runs, in its order; it may be late, doubled or never come.
+    func announce(_ news: StreamNews, on phone: Int) {
+        guard let process = phones[phone].process else { return }
+        guard !process.silentStreams.contains(String(news.stream.prefix { $0 != " " })) else { return }
+        var delay = fault(10) ? Double.random(in: 1...90, using: &random) : .random(in: 0...0.5, using: &random)
+        delay = max(delay, (process.streamFree[news.stream] ?? 0) - now)
+        phones[phone].process?.streamFree[news.stream] = now + delay
+        for _ in 0..<(fault(8) ? 2 : 1) { plan(.stream(news), on: phone, in: delay, epoch: process.epoch) }
+    }
+
+    func tell(_ news: StreamNews, on phone: Int) {
+        switch news {
+        case .startToken(let token):
+            if token == phones[phone].startToken { phones[phone].process?.isStartTokenTold = true }
+            deliver(.startToken(type: "Game", token: token), to: phone)
+        case .appeared(let id): watch(id, on: phone)
+        case .token(let id, let token):
+            guard let index = phones[phone].card(id), phones[phone].process?.watched.contains(id) == true else {
+                return
+            }
+            phones[phone].cards[index].isTokenTold = true
+            deliver(.card(seen(phones[phone].cards[index], token: token)), to: phone)
+        case .state(let id, let state):
+            guard let index = phones[phone].card(id), phones[phone].process?.watched.contains(id) == true else {
+                return
+            }
+            deliver(.card(seen(phones[phone].cards[index], state: state)), to: phone)
+        }
+    }
+
+    // MARK: Cards and tokens
+
+    func newToken(_ kind: String, on phone: Int) -> String {
+        phones[phone].handedOut += 1
+        let text = String(seed, radix: 16) + "f" + String(phones[phone].handedOut, radix: 16)
+        return kind + String(phones[phone].number) + (text.count.isMultiple(of: 2) ? "0" : "") + text
+    }
+
+    func giveStartToken(_ phone: Int) {
+        let token = newToken("a", on: phone)
+        phones[phone].startToken = token
+        phones[phone].process?.isStartTokenTold = false
+        note("iOS gives phone\(phone) the start token \(token)")
+        announce(.startToken(token), on: phone)
+    }
+
+    func giveToken(to id: String, on phone: Int) {
+        guard let index = phones[phone].card(id), phones[phone].cards[index].isLive else { return }
+        let token = newToken("b", on: phone)
+        note("iOS gives \(id) the token \(token)")
+        phones[phone].cards[index].token = token
+        phones[phone].cards[index].isTokenTold = false
+        announce(.token(card: id, token), on: phone)
+    }
+
+    func addCard(of activity: String, isAppStarted: Bool, on phone: Int) -> String {
+        let id = "card\(number())-\(seed)"
+        phones[phone].cards.append(
+            PhoneCard(id: id, activity: activity, startedAt: now, isAppStarted: isAppStarted)
+        )
+        plan(.cardAges(id), on: phone, in: Self.longestCard, epoch: nil)
+        let delay = fault(10) ? Double.random(in: 5...100, using: &random) : .random(in: 0...2, using: &random)
+        plan(.cardToken(id), on: phone, in: delay, epoch: nil)
+        return id
+    }
+
+    /// A card changes its state; the first cause counts.
+    func turn(_ id: String, on phone: Int, _ state: CardState, by cause: TrueCause) {
+        guard let index = phones[phone].card(id), phones[phone].cards[index].state != .dismissed else { return }
+        phones[phone].cards[index].state = state
+        if phones[phone].cards[index].cause == nil {
+            phones[phone].cards[index].cause = cause
+            phones[phone].cards[index].goneAt = now
+        }
+        announce(.state(card: id, state), on: phone)
+    }
+
+    /// ActivityKit takes a moment to end a card, and does not if the app dies.
+    func endByApp(_ id: String, on phone: Int) {
+        guard let index = phones[phone].card(id), let epoch = phones[phone].process?.epoch else { return }
+        phones[phone].cards[index].isEndAsked = true
+        plan(.endByApp(id), on: phone, in: .random(in: 0...0.2, using: &random), epoch: epoch)
+    }
+
+    func receive(_ push: Push, on phone: Int) {
+        guard phones[phone].isThere else { return }
+        guard phones[phone].isOnline else {
+            phones[phone].inbox.append((push, now + push.keptFor))
+            return
+        }
+        switch push.kind {
+        case .start:
+            guard phones[phone].startToken == push.token else { return }
+            let id = addCard(of: push.activity, isAppStarted: false, on: phone)
+            note("a push starts \(id) of \(push.activity) on phone\(phone)")
+            announce(.appeared(card: id), on: phone)
+            wakenByStart.append(phone)
+        case .end(let atOnce):
+            for card in phones[phone].cards where card.token == push.token && card.isLive {
+                note("a push ends \(card.id)")
+                turn(card.id, on: phone, .ended, by: .system)
+                plan(.leaveScreen(card.id), on: phone, in: atOnce ? 0.2 : 4 * 3600, epoch: nil)
+            }
+        }
+    }
+}

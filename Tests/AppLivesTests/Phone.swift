@@ -1,0 +1,130 @@
+@testable import TallyKit
+
+/// Who really ended a card.
+enum TrueCause: String, Sendable {
+    case user, system, app
+
+    func agrees(with cause: CardEnding.Cause) -> Bool { cause == .unknown || cause.rawValue == rawValue }
+}
+
+/// A card as iOS has it.
+struct PhoneCard: Sendable {
+    let id: String
+    let activity: String
+    let startedAt: Double
+    let isAppStarted: Bool
+    /// Its update token.
+    var token: String?
+    var state = CardState.active
+    /// Why it takes no more updates; nil while it does.
+    var cause: TrueCause?
+    /// When that was.
+    var goneAt: Double?
+    /// Whether the app that runs now was told the token as it is.
+    var isTokenTold = false
+    /// Whether the app has asked iOS to end it.
+    var isEndAsked = false
+
+    var isLive: Bool { cause == nil }
+}
+
+/// What the streams of ActivityKit tell, in the order of each stream.
+enum StreamNews: Sendable {
+    case startToken(String)
+    case appeared(card: String)
+    case token(card: String, String)
+    case state(card: String, CardState)
+
+    /// News of one stream stay in order.
+    var stream: String {
+        switch self {
+        case .startToken: "start tokens"
+        case .appeared: "cards"
+        case .token(let card, _): "tokens of \(card)"
+        case .state(let card, _): "states of \(card)"
+        }
+    }
+}
+
+/// The process of an app.
+struct AppProcess {
+    var library: any Library
+    let epoch: Int
+    var isForeground: Bool
+    var isSuspended = false
+    /// What came while it was suspended.
+    var held: [Happening] = []
+    /// Reports without an answer.
+    var onTheWay: [Int: Report] = [:]
+    /// Which timer counts; an earlier one is cancelled.
+    var timer = 0
+    /// Which suspension counts.
+    var suspension = 0
+    /// The process dies after so many more actions.
+    var diesAfter: Int?
+    /// Streams that tell nothing, by their first word.
+    var silentStreams: Set<String> = []
+    /// When each stream is free for its next news.
+    var streamFree: [String: Double] = [:]
+    /// Cards whose streams are listened to.
+    var watched: Set<String> = []
+    /// The property of the start token stays empty.
+    var hasEmptyTokenProperty = false
+    /// Properties are empty until then.
+    var propertiesSince: Double
+    /// Whether the start token as it is was told in this process.
+    var isStartTokenTold = false
+}
+
+/// A phone with one app.
+struct Phone {
+    let number: Int
+    var vendor: String?
+    /// What the app has stored.
+    var kept: Kept?
+    var process: AppProcess?
+    var cards: [PhoneCard] = []
+    var startToken: String?
+    var isOnline = true
+    /// How far its clock is off, in seconds.
+    var clockOffset: Double = 0
+    /// Apple starts no app that the user has swiped out of the switcher.
+    var isForceQuit = false
+    /// Who is signed in to the app; nil: nobody.
+    var user: String?
+    /// What Apple keeps for it while it is offline, with the time when it expires.
+    var inbox: [(push: Push, until: Double)] = []
+    /// Activities whose card the user swiped away while the app knew the card.
+    var dismissed: Set<String> = []
+    /// The same, whether or not the app knew it.
+    var swiped: Set<String> = []
+    /// Counts what it has handed out.
+    var handedOut = 0
+    var isThere = true
+    /// When Tally learned who is signed in; nil if it has not.
+    var userKnownAt: Double?
+    var isSigningOut = false
+    /// Whether a report of the user who is signed in got no answer.
+    var hasLostAnswer = false
+    /// Whether it had a calm wake.
+    var hasWoken = false
+
+    func card(_ id: String) -> Int? { cards.firstIndex { $0.id == id } }
+}
+
+/// What happens at a time.
+enum Happening {
+    case stream(StreamNews)
+    case ticket(TicketRequest, Ticket?)
+    case answer(Int, Answer?)
+    case timer(Int)
+    case suspend(Int)
+    /// A report reaches Tally. `isByIOS`: after the app was suspended.
+    case report(Report, isLost: Bool, isByIOS: Bool)
+    case push(Push)
+    case cardToken(String)
+    /// iOS ends a card that is too old, or takes it from the screen.
+    case cardAges(String)
+    case leaveScreen(String)
+    case endByApp(String)
+}
