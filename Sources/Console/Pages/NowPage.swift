@@ -36,7 +36,7 @@ enum NowPage {
             \(visit.allows(.operate) ? doctor(app) : "")
             <div id="now-figures" data-part>\(figures(metrics, visit))</div>
             <section><h2 id="live">Live activities</h2>
-            <div id="now-live" data-part>\(ActivitiesPage.table(activities.items, app: app, visit: visit))
+            <div id="now-live" data-part>\(ActivitiesPage.table(activities.items, app: app, visit: visit, empty: "No activity is live."))
             \(activities.nextCursor == nil ? "" : more(app))</div></section>
             <section><h2 id="due">Next schedules</h2>
             <div id="now-due" data-part>\(SchedulesPage.table(schedules.items, app: app, visit: visit, acts: false))</div></section>
