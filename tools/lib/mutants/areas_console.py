@@ -31,7 +31,7 @@ console.expression("markup-is-not-escaped", HTML, '"&lt;"', '"<"')
 console.expression("quote-is-not-escaped", HTML, '"&quot;"', '"\\""')
 ADDRESS = "Console/HTML/Address.swift"
 console.expression("address-leaves-the-console", ADDRESS, 'text == "/console" || text.hasPrefix("/console/") || text.hasPrefix("/console?")', "true")
-console.expression("address-brings-fields", ADDRESS, '(0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\\\")', "true || $0 == 0")
+console.expression("address-brings-fields", ADDRESS, '(0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\\\")', "$0 > 0")
 
 ANSWER = "Console/Requests/ConsoleAnswer.swift"
 console.string("pages-are-framed", ANSWER, "frame-ancestors 'none'", "frame-ancestors *")
