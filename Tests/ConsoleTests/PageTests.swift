@@ -58,6 +58,12 @@ struct PageTests {
             let seen = try await console.send("GET", Self.room + "&after=1-1", cookie: reader)
             #expect(seen.status == 200)
             #expect(!seen.text.contains("Post a change"))
+            // It sees every app, and may only look.
+            let key = try await console.orchestrator.createAPIKey(APIKeyRequest(name: "looks", scopes: [.read]))
+            let looker = try await console.signIn(try #require(key.secret))
+            let looked = try await console.send("GET", Self.room + "&after=1-1", cookie: looker)
+            #expect(looked.status == 200)
+            #expect(!looked.text.contains("Post a change"))
             let other = "/console/activity?app=\(RunningConsole.other)&id=match-of-\(RunningConsole.other)&after=1-1"
             #expect(try await console.send("GET", other, cookie: admin).status == 200)
             #expect(try await console.send("GET", other, cookie: reader).status == 403)
