@@ -53,9 +53,8 @@ struct ActivityPartsTests {
             try await world.settle()
             for number in 1...2 { try await world.follow("d\(number)", token: "aa0\(number)") }
             try await world.settle()
-            let key = try #require(
-                try await world.database.query("SELECT activity_key FROM activities").first?.decode(Int64.self, at: 0)
-            )
+            let rows = try await world.database.query("SELECT activity_key FROM activities")
+            let key = try #require(try rows.decoded(as: Int64.self).first)
             let clock = SteppingClock(step: .seconds(1))
             let counter = DeliveryCounter(database: world.database, largeSize: 2) { clock.now() }
             func destinations(_ revision: Int64?) async throws -> Int? {
