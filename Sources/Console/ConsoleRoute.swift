@@ -57,6 +57,7 @@ struct ConsoleRoute: Sendable {
         ConsoleRoute("/console/phones", get: PhonesPage.show),
         ConsoleRoute("/console/phone", get: PhonePage.show),
         ConsoleRoute("/console/channels", toChange: .operate, get: ChannelsPage.show, post: ChannelsPage.reconcile),
+        ConsoleRoute("/console/channel", get: ChannelPage.show),
         ConsoleRoute("/console/types", get: TypesPage.show),
         ConsoleRoute("/console/type", toChange: .read, get: TypePage.show, post: TypePage.check),
         ConsoleRoute(
@@ -67,9 +68,11 @@ struct ConsoleRoute: Sendable {
             post: PolicyPage.take
         ),
         ConsoleRoute("/console/schedules", toChange: .operate, get: SchedulesPage.show, post: SchedulesPage.take),
+        ConsoleRoute("/console/schedule", get: SchedulePage.show),
         ConsoleRoute("/console/events", get: EventsPage.show),
         ConsoleRoute("/console/events/stream", get: EventsPage.stream),
         ConsoleRoute("/console/halts", toChange: .operate, get: HaltsPage.show, post: HaltsPage.resume),
+        ConsoleRoute("/console/halt", get: HaltPage.show),
         ConsoleRoute(
             "/console/api-keys",
             needs: .admin,

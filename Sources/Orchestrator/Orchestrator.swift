@@ -37,6 +37,7 @@ package final class Orchestrator: Sendable {
     /// What never changes of an activity, by its ids.
     let facts: ExpiringCache<ActivityFacts.Name, ActivityFacts>
     let versionUse: VersionUse
+    let counter: DeliveryCounter
     let partitions: PartitionKeeper
 
     package init(
@@ -74,6 +75,7 @@ package final class Orchestrator: Sendable {
         partitions = PartitionKeeper(database: database, uptime: settings.uptime, logger: logger)
         eventStore = EventStore(database: database)
         eventFeed = EventFeed(store: eventStore, interval: settings.pollInterval, logger: logger)
+        counter = DeliveryCounter(database: database)
         facts = ExpiringCache(lifetime: .seconds(60), limit: 100_000) { ContinuousClock().now }
         versionUse = VersionUse(
             database: database,

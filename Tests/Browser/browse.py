@@ -15,7 +15,7 @@ import traceback
 import actions
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
-from setting import ACTIVITY, APP, KEY, LINK, MATCH, PAGES, READ_KEY, SHOTS, SIZES, URL, post
+from setting import ACTIVITY, APP, KEY, LARGE, LINK, MATCH, PAGES, READ_KEY, SHOTS, SIZES, URL, post
 
 
 class Run:
@@ -26,7 +26,7 @@ class Run:
 
     def scenario(self, name, size, body, scheme="light", state=None, javascript=True, expected=()):
         """Runs one scenario in a context of its own; any console error or policy violation fails it."""
-        width, height = SIZES[size]
+        width, height = (SIZES | LARGE)[size]
         context = self.browser.new_context(
             viewport={"width": width, "height": height},
             color_scheme=scheme,
@@ -57,6 +57,14 @@ class Run:
             context.close()
 
 
+    def page(self, name, size, scheme, state):
+        """Looks at a page, and keeps a picture of it."""
+        # Nothing is halted, and the page says so.
+        expected = ("404",) if name == "halt" else ()
+        check = check_page(name, f"{name}-{size}-{scheme}")
+        self.scenario(f"{name} has no violation", size, check, scheme, state, expected=expected)
+
+
 def sign_in(page, key=KEY):
     page.goto("/console/sign-in")
     page.get_by_label("API key").fill(key)
@@ -77,7 +85,7 @@ def check_page(name, shot):
         page.goto(PAGES[name])
         page.wait_for_load_state("load")
         if name in ("now", "doctor"):
-            page.wait_for_selector("#findings .note")
+            page.wait_for_selector("#findings .note.good, #findings .note.warn, #findings .note.bad")
         page.wait_for_timeout(300)
         size = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
         assert size[0] <= size[1], f"scrolls sideways: {size}"
@@ -137,6 +145,26 @@ def standing_still(page):
         route.continue_()
 
 
+def picture(page, name):
+    """One moment of a page in light and dark, for README and guides."""
+    with standing_still(page):
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            page.screenshot(path=str(SHOTS / f"{name}-{scheme}.png"))
+
+
+def others(context):
+    """Pictures of other pages while the match goes on."""
+    for name, address in {"now": "/console", "phone": f"/console/phone?app={APP}&id=seat-1"}.items():
+        page = context.new_page()
+        page.goto(address)
+        page.locator(".live-state.on").wait_for()
+        if name == "now":
+            page.wait_for_selector("#findings .note.good, #findings .note.warn, #findings .note.bad")
+        picture(page, name)
+        page.close()
+
+
 def whole_match(page):
     """The World Cup final from kick-off to the end, as the page of the activity shows it without a reload."""
     room = f"/console/activity?app={APP}&id={MATCH}"
@@ -156,10 +184,8 @@ def whole_match(page):
             seen.append(state)
         if minute >= 108 and not shown:
             shown = True
-            with standing_still(page):
-                for scheme in ("light", "dark"):
-                    page.emulate_media(color_scheme=scheme)
-                    page.screenshot(path=str(SHOTS / f"match-{scheme}.png"))
+            picture(page, "match")
+            others(page.context)
         if page.locator("#room-head .badge").first.inner_text() == "ended":
             break
         page.wait_for_timeout(150)
@@ -252,6 +278,14 @@ def missing(page):
     page.get_by_text("There is no activity with this id").wait_for()
 
 
+def stacked(page):
+    """On a narrow screen, a sentence stands below its row and can be read without scrolling sideways."""
+    page.goto(PAGES["phone"])
+    verdict = page.get_by_role("region", name="Cards").locator("td.text").first
+    box = verdict.bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= actions.width(page), box
+
+
 def reflected(page):
     hostile = "%22%3E%3Cscript%3Ealert(1)%3C/script%3E"
     page.on("dialog", lambda d: (_ for _ in ()).throw(AssertionError("a script ran")))
@@ -272,7 +306,7 @@ def main():
         for size in SIZES:
             run.scenario("a wrong key gets a clear message", size, wrong_key, expected=("401",))
             for name in PAGES:
-                run.scenario(f"{name} has no violation", size, check_page(name, f"{name}-{size}-light"), "light", admin)
+                run.page(name, size, "light", admin)
             run.scenario("a refused change names the field", size, refused_change, state=admin, expected=("422",))
             for name, action in actions.ALL.items():
                 run.scenario(name, size, action, state=admin)
@@ -287,9 +321,11 @@ def main():
             run.scenario("something missing is explained", size, missing, state=admin, expected=("404",))
             run.scenario("no text of an address becomes markup", size, reflected, state=admin, expected=(r"40\d|422",))
         run.scenario("keys move between pages", "wide", keyboard, state=admin)
-        for name in ("now", "activities", "activity", "phone"):
-            run.scenario(f"{name} in the dark", "wide", check_page(name, f"{name}-wide-dark"), "dark", admin)
-            run.scenario(f"{name} in the dark", "narrow", check_page(name, f"{name}-narrow-dark"), "dark", admin)
+        run.scenario("sentences fit a narrow screen", "narrow", stacked, state=admin)
+        for name in PAGES:
+            run.page(name, "large", "light", admin)
+            for size in SIZES | LARGE:
+                run.page(name, size, "dark", admin)
         for size in SIZES:
             # Others would see it, too.
             run.scenario("the page comes back with the database", size, actions.database_away, state=admin, expected=("503",))

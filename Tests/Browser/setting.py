@@ -13,6 +13,8 @@ import urllib.request
 URL, LINK, KEY, READ_KEY, APP, ACTIVITY, PHONE, MATCH, STATE, FOLDER = sys.argv[1:11]
 SHOTS = pathlib.Path(FOLDER)
 SIZES = {"wide": (1440, 900), "narrow": (320, 720)}
+# A desk's screen, for the look of each page.
+LARGE = {"large": (1920, 1080)}
 TYPE = "GameAttributes"
 PAGES = {
     "now": "/console",
@@ -47,6 +49,18 @@ def call(method, address, body=None, key=KEY):
 
 def post(path, body):
     return call("POST", URL + path, body)
+
+
+def first(kind):
+    """The id of the first channel or schedule of the app."""
+    return call("GET", f"{URL}/v1/apps/{APP}/{kind}")["items"][0]["id"]
+
+
+PAGES |= {
+    "channel": f"/console/channel?app={APP}&id={first('channels')}",
+    "schedule": f"/console/schedule?app={APP}&id={first('schedules')}",
+    "halt": f"/console/halt?app={APP}&environment=production",
+}
 
 
 def activity(name):

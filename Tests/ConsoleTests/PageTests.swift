@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import JSON
+import Postgres
 import Testing
 
 @testable import Console
@@ -57,9 +58,18 @@ struct PageTests {
             let seen = try await console.send("GET", Self.room + "&after=1-1", cookie: reader)
             #expect(seen.status == 200)
             #expect(!seen.text.contains("Post a change"))
+            // It sees every app, and may only look.
+            let key = try await console.orchestrator.createAPIKey(APIKeyRequest(name: "looks", scopes: [.read]))
+            let looker = try await console.signIn(try #require(key.secret))
+            let looked = try await console.send("GET", Self.room + "&after=1-1", cookie: looker)
+            #expect(looked.status == 200)
+            #expect(!looked.text.contains("Post a change"))
             let other = "/console/activity?app=\(RunningConsole.other)&id=match-of-\(RunningConsole.other)&after=1-1"
             #expect(try await console.send("GET", other, cookie: admin).status == 200)
             #expect(try await console.send("GET", other, cookie: reader).status == 403)
+            // It has the same scopes, and sees one app.
+            let bound = try await console.signIn(try #require(console.bound[.admin]))
+            #expect(try await console.send("GET", other, cookie: bound).status == 403)
             #expect(try await console.send("GET", Self.room + "&after=1-1", cookie: nil).status == 401)
         }
     }
@@ -72,7 +82,7 @@ struct PageTests {
             let admin = try await console.signIn(RunningConsole.bootstrap)
             let never = try await console.send("GET", path, cookie: admin)
             #expect(never.status == 404)
-            #expect(never.text.contains("names no deletion"))
+            #expect(never.text.contains("does not name it"))
             _ = try await console.orchestrator.putDevice(Self.mine, device, DeviceRequest(environment: .production))
             #expect(try await console.send("GET", path, cookie: admin).status == 200)
             let deletion = "/v1/apps/\(RunningConsole.mine)/devices/lost-phone"
@@ -100,6 +110,102 @@ struct PageTests {
             #expect(gone.status == 404)
             #expect(gone.text.contains("It was deleted"))
             #expect(gone.text.contains("ABCDE12345"))
+        }
+    }
+
+    /// The page of something, while it is there and when it is gone: what it was, and who ended it.
+    private static func expectMemory(
+        of path: String,
+        _ verb: String,
+        by deletion: String,
+        naming detail: String,
+        _ console: RunningConsole
+    ) async throws {
+        let admin = try await console.signIn(RunningConsole.bootstrap)
+        let shown = try await console.send("GET", path, cookie: admin)
+        #expect(shown.status == 200, "\(path)")
+        #expect(!shown.text.contains("It was \(verb)"), "\(path)")
+        _ = try await console.send("DELETE", deletion, headers: bearer)
+        // Tally forgets it with its activity, or at once.
+        _ = try await console.orchestrator.database.execute("DELETE FROM channels")
+        _ = try await console.orchestrator.database.execute("DELETE FROM schedules")
+        let gone = try await console.send("GET", path, cookie: admin)
+        #expect(gone.status == 404, "\(path)")
+        #expect(gone.text.contains("It was \(verb)"), "\(path)")
+        #expect(gone.text.contains("bootstrap"), "\(path)")
+        #expect(gone.text.contains(detail), "\(path)")
+        let reader = try await console.signIn(try #require(console.bound[.read]))
+        #expect(!(try await console.send("GET", path, cookie: reader)).text.contains("It was \(verb)"), "\(path)")
+    }
+
+    @Test("A channel that was deleted is told of with what it was")
+    func deletedChannel() async throws {
+        try await RunningConsole.run { console in
+            let id = "0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11"
+            _ = try await console.orchestrator.database.execute(
+                """
+                INSERT INTO channels (channel_id, bundle_id, environment, storage, state, apns_channel_id, ready_at)
+                VALUES (\(id)::uuid, \(RunningConsole.mine), 'production', 'most_recent', 'ready', 'at-apple', now())
+                """
+            )
+            try await Self.expectMemory(
+                of: "/console/channel?app=\(RunningConsole.mine)&id=\(id)",
+                "deleted",
+                by: "/v1/apps/\(RunningConsole.mine)/channels/\(id)",
+                naming: "at-apple",
+                console
+            )
+        }
+    }
+
+    @Test("A schedule that was cancelled is told of with what it was")
+    func cancelledSchedule() async throws {
+        try await RunningConsole.run { console in
+            let update = UpdateRequest(contentState: ["score": 3], at: Instant(unixSeconds: 4_000_000_000))
+            _ = try await console.orchestrator.update(Self.mine, Self.match, update, idempotency: nil)
+            let page = try await console.orchestrator.schedules(Self.mine, state: nil, PageRequest())
+            let id = try #require(page.items.first).id
+            try await Self.expectMemory(
+                of: "/console/schedule?app=\(RunningConsole.mine)&id=\(id)",
+                "cancelled",
+                by: "/v1/apps/\(RunningConsole.mine)/schedules/\(id)",
+                naming: "due_at",
+                console
+            )
+        }
+    }
+
+    @Test("A halt is shown with its reason, and told of when it was resumed")
+    func resumedHalt() async throws {
+        try await RunningConsole.run { console in
+            _ = try await console.orchestrator.database.execute(
+                """
+                INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
+                VALUES (\(RunningConsole.mine), 'production', now(), 120, 98, now())
+                """
+            )
+            let admin = try await console.signIn(RunningConsole.bootstrap)
+            let halts = try await console.send("GET", "/console/halts?app=\(RunningConsole.mine)", cookie: admin)
+            #expect(halts.text.contains("rejected 98 of 120 tokens"))
+            try await Self.expectMemory(
+                of: "/console/halt?app=\(RunningConsole.mine)&environment=production",
+                "resumed",
+                by: "/v1/apps/\(RunningConsole.mine)/halts/production",
+                naming: "suspect_from",
+                console
+            )
+        }
+    }
+
+    @Test("The audit log links each subject to its page")
+    func auditLinks() async throws {
+        try await RunningConsole.run { console in
+            let admin = try await console.signIn(RunningConsole.bootstrap)
+            let app = BundleID(stored: "com.example.closed")
+            try await RunningConsole.makeApp(app, console.orchestrator)
+            _ = try await console.send("DELETE", "/v1/apps/\(app)?confirm=\(app)", headers: Self.bearer)
+            let audit = try await console.send("GET", "/console/audit", cookie: admin)
+            #expect(audit.text.contains("<a href=\"/console?app=com.example.closed\">"))
         }
     }
 

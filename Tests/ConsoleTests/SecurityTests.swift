@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import Cryptography
 import HTTPAPI
 import Orchestrator
 import Testing
@@ -234,6 +235,18 @@ struct SecurityTests {
             try await console.orchestrator.revokeAPIKey(key.id, only: nil)
             #expect(try await console.send("GET", "/console", cookie: session).status == 401)
         }
+    }
+
+    @Test("A sealed session opens until it expires, and for its own purpose only")
+    func sealedSessions() throws {
+        let seal = try SessionSeal(masterKeys: [SymmetricKey.generate()])
+        let end = Instant(unixSeconds: 1_000)
+        let sealed = try seal.seal(Session(id: "1", secret: "key", expiresAt: end), for: .session)
+        #expect(seal.open(sealed, for: .session, now: Instant(unixSeconds: 999))?.secret == "key")
+        #expect(seal.open(sealed, for: .session, now: end) == nil)
+        #expect(seal.open(sealed, for: .link, now: Instant(unixSeconds: 999)) == nil)
+        let other = try SessionSeal(masterKeys: [SymmetricKey.generate()])
+        #expect(other.open(sealed, for: .session, now: Instant(unixSeconds: 999)) == nil)
     }
 
     @Test("Behind TLS the cookies are bound to the host and to TLS")

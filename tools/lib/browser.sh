@@ -67,6 +67,8 @@ prepare_match() {
     seq -f '"seat-%.0f"' 1 60 | paste -s -d , | sed 's/^/{"devices": [/; s/$/]}/' >"$folder/audience.json"
     start_match final tokens
     start_match final-by-channel channel
+    # It is shown among the next ones, and never comes.
+    post final-by-channel end '{"at": "2031-01-01T00:00:00Z"}'
     local minute
     for minute in 23 36 80 81 90 108; do
         post final updates '{"content_state": {"homeScore": 3, "awayScore": 3, "minute": '$minute', "period": "secondHalf",

@@ -47,7 +47,8 @@ enum ActivitiesPage {
         _ activities: [ActivityResource],
         app: String,
         visit: Visit,
-        sparks: [String: HTML] = [:]
+        sparks: [String: HTML] = [:],
+        empty: HTML = "No activity matches."
     ) -> HTML {
         let rows = activities.html { activity in
             let id = activity.activityID.rawValue
@@ -66,7 +67,7 @@ enum ActivitiesPage {
             ["Activity", "Type", "State", "#Revision"] + (sparks.isEmpty ? [] : ["Changes"])
                 + ["Newest revision", "#Destinations", "Changed"],
             activities.isEmpty ? [] : [rows],
-            empty: "No activity matches."
+            empty: empty
         )
     }
 

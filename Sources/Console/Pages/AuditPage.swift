@@ -23,7 +23,7 @@ enum AuditPage {
                 \(entry.after.map { Parts.json($0, label: "After") })</details>
                 """
             return """
-                <tr><td>\(Parts.when(entry.at, now: visit.now))</td><td>\(Parts.badge(entry.action, .plain))</td><td>\(entry.subject)</td>\
+                <tr><td>\(Parts.when(entry.at, now: visit.now))</td><td>\(Parts.badge(entry.action, .plain))</td><td>\(subject(entry))</td>\
                 <td>\(entry.bundleID?.rawValue ?? "–")</td><td title="\(entry.keyID)">\(entry.keyName ?? entry.keyID)</td><td class="text">\(details)</td></tr>
                 """
         }
@@ -42,8 +42,24 @@ enum AuditPage {
             <label for="action">Action</label><select id="action" name="action">\(options)</select>
             <label for="key">Key id</label><input id="key" name="key" value="\(key ?? "")" spellcheck="false">
             <label for="app">App</label><input id="app" name="app" value="\(app ?? "")" spellcheck="false"><button>Filter</button></form>
-            \(Parts.table("Audit log", ["When", "Action", "Subject", "App", "Key", "Details"], rows, empty: "No entry matches."))\(Parts.more(older))
+            \(Parts.table("Audit log", ["When", "Action", "Subject", "App", "Key", "Details"], rows, empty: "No entry matches.", stacks: true))\(Parts.more(older))
             """
         )
+    }
+
+    /// The subject, as a link to its page if it has one. The page also knows what is gone.
+    private static func subject(_ entry: AuditEntry) -> HTML {
+        let (app, subject) = (entry.bundleID?.rawValue, entry.subject)
+        let page: Address? =
+            switch AuditAction(rawValue: entry.action) {
+            case .appChanged, .appDeleted: Address("/console", ["app": subject])
+            case .channelCreated, .channelDeleted: Address("/console/channel", ["app": app, "id": subject])
+            case .scheduleCancelled, .scheduleRun: Address("/console/schedule", ["app": app, "id": subject])
+            case .haltLifted: Address("/console/halt", ["app": app, "environment": subject])
+            case .typeChanged: Address("/console/type", ["app": app, "name": subject])
+            case .apiKeyCreated, .apiKeyRevoked, .channelsReconciled, .deviceDeleted, .ticketIssued, .userErased, nil:
+                nil
+            }
+        return page.map { "<a href=\"\($0)\">\(subject)</a>" } ?? HTML(subject)
     }
 }

@@ -76,8 +76,9 @@ enum ChannelsPage {
             let activity = channel.activityID.map { id -> HTML in
                 "<a href=\"\(Address("/console/activity", ["app": app, "id": id.rawValue]))\">\(id.rawValue)</a>"
             }
+            let page = Address("/console/channel", ["app": app, "id": channel.id.rawValue])
             return """
-                <tr><td><code>\(channel.apnsChannelID?.rawValue ?? "–")</code></td><td>\(Parts.badge(channel.state.rawValue, tone(channel.state)))</td>\
+                <tr><td><a href="\(page)"><code>\(channel.apnsChannelID?.rawValue ?? "–")</code></a></td><td>\(badge(channel.state))</td>\
                 <td>\(channel.environment.rawValue)</td><td>\(channel.storage.rawValue.replacing("_", with: " "))</td><td>\(activity ?? "–")</td>\
                 <td>\(Parts.when(channel.createdAt, now: visit.now))</td><td>\(Parts.when(channel.deletedAt ?? channel.lostAt ?? channel.deleteAt, now: visit.now))</td>\
                 <td class="text">\(channel.reason ?? "")</td></tr>
@@ -91,12 +92,12 @@ enum ChannelsPage {
         )
     }
 
-    private static func tone(_ state: ChannelState) -> Parts.Tone {
+    static func badge(_ state: ChannelState) -> HTML {
         switch state {
-        case .ready: .good
-        case .creating, .deleting: .busy
-        case .deleted: .plain
-        case .lost: .bad
+        case .ready: Parts.badge(state.rawValue, .good)
+        case .creating, .deleting: Parts.badge(state.rawValue, .busy)
+        case .deleted: Parts.badge(state.rawValue, .plain)
+        case .lost: Parts.badge(state.rawValue, .bad)
         }
     }
 

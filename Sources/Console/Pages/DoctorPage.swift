@@ -23,7 +23,7 @@ enum DoctorPage {
             """
             <h1>Doctor</h1>
             <div id="findings">\(Parts.note(tone(report.verdict), "\(summary(report)) Checked \(Parts.when(report.checkedAt, now: visit.now)).")) \
-            \(isBrief && rows.isEmpty ? "" : Parts.table("Findings", ["Verdict", "Check", "About", "Finding, and what to do"], rows, empty: "No check ran."))</div>
+            \(isBrief && rows.isEmpty ? "" : Parts.table("Findings", ["Verdict", "Check", "About", "Finding, and what to do"], rows, empty: "No check ran.", stacks: true))</div>
             """
         )
     }

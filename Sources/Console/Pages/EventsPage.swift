@@ -34,7 +34,7 @@ enum EventsPage {
             <button>Filter</button></form>
             <section><h2 id="live">Live</h2>
             <p class="hint" id="tail-state" role="status">Needs JavaScript.</p>
-            <div class="wide" tabindex="0" role="region" aria-label="Live events"><table id="tail" data-tail="\(stream)"><thead><tr><th scope="col">When</th><th scope="col">Kind</th>\
+            <div class="wide stacks" tabindex="0" role="region" aria-label="Live events"><table id="tail" data-tail="\(stream)"><thead><tr><th scope="col">When</th><th scope="col">Kind</th>\
             <th scope="col">Activity</th><th scope="col">Phone</th><th scope="col">Detail</th></tr></thead><tbody></tbody></table></div></section>
             <section><h2 id="past">Before</h2>\(table(page.items, visit))\(Parts.more(older))</section>
             """
@@ -77,6 +77,12 @@ enum EventsPage {
                 <td class="text">\(detail(event.detail))</td></tr>
                 """
         }
-        return Parts.table("Events", ["When", "Kind", "Activity", "Phone", "Detail"], rows, empty: "No event matches.")
+        return Parts.table(
+            "Events",
+            ["When", "Kind", "Activity", "Phone", "Detail"],
+            rows,
+            empty: "No event matches.",
+            stacks: true
+        )
     }
 }

@@ -3,7 +3,7 @@ import ActivityModel
 import Cryptography
 import JSON
 
-/// What the audit log knows of something that was deleted.
+/// What the audit log knows of something that is gone.
 enum Gone {
     /// The entries of the log that are looked at: the newest ones of the action.
     private static let most = 1_000
@@ -13,17 +13,35 @@ enum Gone {
         guard problem.status == 404, let app = visit.query["app"],
             await visit.text("/v1/apps/\(app)") == nil
         else { return nil }
-        let memory = await memory(of: app, .appDeleted, in: nil, visit)
-        return Layout(visit: visit, title: app, place: .now).page(
-            "<h1>\(app)</h1><p class=\"lead\">No app has this bundle id.</p>\(memory)",
-            status: 404
-        )
+        let layout = Layout(visit: visit, title: app, place: .now)
+        return await page(layout, app, "No app has this bundle id.", .appDeleted, in: nil)
     }
 
-    /// Says who deleted it, when, and what it was.
-    static func memory(of subject: String, _ action: AuditAction, in app: String?, _ visit: Visit) async -> HTML {
+    /// A page for something that is gone: what it was, and who ended it.
+    static func page(
+        _ layout: Layout,
+        _ subject: String,
+        _ lead: HTML,
+        _ action: AuditAction,
+        in app: String?,
+        events: [EventResource] = []
+    ) async -> ConsoleAnswer {
+        let past: HTML =
+            events.isEmpty
+            ? "" : "<section><h2 id=\"past\">Events</h2>\(EventsPage.table(events, layout.visit))</section>"
+        let memory = await memory(of: subject, action, in: app, layout.visit)
+        return layout.page("<h1>\(layout.title)</h1><p class=\"lead\">\(lead)</p>\(memory)\(past)", status: 404)
+    }
+
+    /// Says who ended it, when, and what it was.
+    private static func memory(
+        of subject: String,
+        _ action: AuditAction,
+        in app: String?,
+        _ visit: Visit
+    ) async -> HTML {
         guard visit.allows(.operate) else {
-            return "<p>The audit log says who deleted something. It needs the scope 'operate'.</p>"
+            return "<p>The audit log says who did it. It needs the scope 'operate'.</p>"
         }
         let path = APIPath("/v1/audit").with([
             "bundle_id": app, "action": action.rawValue, "limit": String(most),
@@ -34,11 +52,17 @@ enum Gone {
         let names = [subject, "sha256:" + Base64URL.encode(SHA256.hash(subject))]
         guard let entry = page?.items.first(where: { names.contains($0.subject) }) else {
             return page?.nextCursor == nil
-                ? "<p>The audit log names no deletion of it.</p>"
+                ? "<p>The audit log does not name it.</p>"
                 : "<p>The newest \(most) such entries of the audit log do not name it.</p>"
         }
+        let verb: HTML =
+            switch action {
+            case .scheduleCancelled: "cancelled"
+            case .haltLifted: "resumed"
+            default: "deleted"
+            }
         return """
-            <p>It was deleted \(Parts.when(entry.at, now: visit.now)) with the key \(entry.keyName ?? entry.keyID).</p>
+            <p>It was \(verb) \(Parts.when(entry.at, now: visit.now)) with the key \(entry.keyName ?? entry.keyID).</p>
             \(entry.before.map { "<p>It was:</p>\(Parts.json($0, label: "What it was"))" as HTML })
             """
     }

@@ -3,15 +3,28 @@ import ActivityModel
 
 /// Where sending is halted, why, and how to resume it.
 enum HaltsPage {
-    struct Halt {
+    /// A halt of any app, as the metrics know it.
+    struct Place: Hashable {
         let app: String
         let environment: String
     }
 
-    static func halts(in metrics: MetricSamples) -> [Halt] {
+    static func places(in metrics: MetricSamples) -> [Place] {
         metrics.all("tally_sending_halted").filter { $0.value > 0 }.map {
-            Halt(app: $0.labels["app"] ?? "", environment: $0.labels["environment"] ?? "")
+            Place(app: $0.labels["app"] ?? "", environment: $0.labels["environment"] ?? "")
         }
+    }
+
+    static func halts(of app: String, _ visit: Visit) async throws -> [HaltResource] {
+        try await visit.get("/v1/apps/\(app)/halts", as: Page<HaltResource>.self).items
+    }
+
+    /// The newest halts and resumptions of an app.
+    static func events(of app: String, _ visit: Visit) async throws -> [EventResource] {
+        let path = APIPath("/v1/events").with([
+            "bundle_id": app, "kind": "provider_halted,provider_resumed", "order": "newest", "limit": "50",
+        ])
+        return try await visit.get(path, as: Page<EventResource>.self).items
     }
 
     static func show(_ visit: Visit) async throws -> ConsoleAnswer { try await page(visit, outcome: "") }
@@ -34,23 +47,11 @@ enum HaltsPage {
         do { choice = try await visit.choice() } catch is NoApp { return FirstSteps.page(visit, .halts) }
         let app = choice.id
         async let text = visit.text("/metrics")
-        let events = try await visit.get(
-            APIPath("/v1/events").with([
-                "bundle_id": app, "kind": "provider_halted,provider_resumed", "order": "newest", "limit": "50",
-            ]),
-            as: Page<EventResource>.self
-        )
-        let halts = halts(in: MetricSamples(await text ?? ""))
-        let rows = halts.map { halt -> HTML in
-            let address = Address("/console/halts", ["app": app])
-            let fields = [("app", halt.app), ("environment", halt.environment)]
-            let acts: HTML =
-                visit.allows(.operate)
-                ? Parts.action(visit, address, "Resume, and try rejected tokens again", fields: fields)
-                    + Parts.action(visit, address, "Resume, and leave them", fields: fields + [("revive", "no")])
-                : "Resuming needs the scope 'operate'."
-            return
-                "<tr><td>\(halt.app)</td><td>\(halt.environment)</td><td>\(Parts.badge("halted", .bad))</td><td>\(acts)</td></tr>"
+        async let events = events(of: app, visit)
+        let halts = try await halts(of: app, visit)
+        let others = places(in: MetricSamples(await text ?? "")).filter { $0.app != app }
+        let links = others.html { place in
+            "<li><a href=\"\(Address("/console/halts", ["app": place.app]))\">\(place.app) (\(place.environment))</a></li>"
         }
         return Layout(
             visit: visit,
@@ -63,10 +64,36 @@ enum HaltsPage {
             <h1>Halts</h1>
             <p class="lead">Tally halts sending when APNs rejects tokens in masses, so that a wrong setting does not lose them all. Check the environment and the signing key before you resume.</p>
             \(outcome)
-            <div id="halts" data-part>\(Parts.table("Halts", ["App", "Environment", "State", "Resume"], rows, empty: "Nothing is halted."))</div>
-            <section><h2 id="past">Before</h2>\(EventsPage.table(events.items, visit))</section>
+            <div id="halts" data-part>\(table(halts, app, visit))
+            \(others.isEmpty ? "" : Parts.note(.bad, "<p>Other apps are halted:</p><ul>\(links)</ul>"))</div>
+            <section><h2 id="past">Before</h2>\(EventsPage.table(try await events, visit))</section>
             """,
             status: status
+        )
+    }
+
+    static func table(_ halts: [HaltResource], _ app: String, _ visit: Visit) -> HTML {
+        let rows = halts.map { halt -> HTML in
+            let environment = halt.environment.rawValue
+            let address = Address("/console/halts", ["app": app])
+            let fields = [("app", app), ("environment", environment)]
+            let acts: HTML =
+                visit.allows(.operate)
+                ? Parts.action(visit, address, "Resume, and try rejected tokens again", fields: fields)
+                    + Parts.action(visit, address, "Resume, and leave them", fields: fields + [("revive", "no")])
+                : "Resuming needs the scope 'operate'."
+            return """
+                <tr><td>\(environment)</td><td>\(Parts.badge("halted", .bad))</td><td>\(Parts.when(halt.haltedAt, now: visit.now))</td>\
+                <td class="text">APNs rejected \(Parts.count(halt.rejections)) of \(Parts.count(halt.answers)) tokens.</td>\
+                <td>\(Parts.when(halt.nextProbeAt, now: visit.now))</td><td>\(acts)</td></tr>
+                """
+        }
+        return Parts.table(
+            "Halts",
+            ["Environment", "State", "Since", "Why", "Next test pushes", "Resume"],
+            rows,
+            empty: "Nothing is halted.",
+            stacks: true
         )
     }
 }

@@ -133,7 +133,8 @@ enum MatchRoom {
             "Entries",
             ["When", "Kind", "#Revision", "Phone", "What"],
             rows,
-            empty: "Nothing has happened yet."
+            empty: "Nothing has happened yet.",
+            stacks: true
         )
     }
 

@@ -32,13 +32,14 @@ enum NowPage {
         return layout.page(
             """
             <h1>Now</h1>
-            <div id="now-state" data-part>\(state(metrics, warnings, app))\(figures(metrics, visit))</div>
+            <div id="now-state" data-part>\(state(metrics, warnings, app))</div>
+            \(visit.allows(.operate) ? doctor(app) : "")
+            <div id="now-figures" data-part>\(figures(metrics, visit))</div>
             <section><h2 id="live">Live activities</h2>
-            <div id="now-live" data-part>\(ActivitiesPage.table(activities.items, app: app, visit: visit))
+            <div id="now-live" data-part>\(ActivitiesPage.table(activities.items, app: app, visit: visit, empty: "No activity is live."))
             \(activities.nextCursor == nil ? "" : more(app))</div></section>
             <section><h2 id="due">Next schedules</h2>
             <div id="now-due" data-part>\(SchedulesPage.table(schedules.items, app: app, visit: visit, acts: false))</div></section>
-            \(visit.allows(.operate) ? doctor(app) : "")
             """
         )
     }
@@ -49,7 +50,7 @@ enum NowPage {
 
     /// One sentence that says whether somebody must act.
     private static func state(_ metrics: MetricSamples, _ warnings: [String], _ app: String) -> HTML {
-        let halts = HaltsPage.halts(in: metrics)
+        let halts = HaltsPage.places(in: metrics)
         if !halts.isEmpty {
             let places = halts.map { "\($0.app) (\($0.environment))" }.joined(separator: ", ")
             return Parts.note(
@@ -98,9 +99,7 @@ enum NowPage {
     private static func doctor(_ app: String) -> HTML {
         let address = Address("/console/doctor", ["app": app])
         return """
-            <section><h2 id="doctor">Doctor</h2>
-            <div id="findings" data-load="\(Address("/console/doctor", ["app": app, "brief": "1"]))"><p class="empty"><a href="\(address)">Check everything that sending depends on</a></p></div>
-            </section>
+            <div id="findings" data-load="\(Address("/console/doctor", ["app": app, "brief": "1"]))"><p class="note plain"><a href="\(address)">Check everything that sending depends on</a></p></div>
             """
     }
 }

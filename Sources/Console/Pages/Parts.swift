@@ -72,10 +72,19 @@ enum Parts {
     }
 
     /// A table that scrolls sideways on its own where the screen is narrow.
-    static func table(_ caption: String, _ head: [String], _ rows: [HTML], empty: HTML) -> HTML {
+    ///
+    /// If it `stacks`, a narrow screen shows each row as a line of its short cells, with its sentence below them.
+    static func table(
+        _ caption: String,
+        _ head: [String],
+        _ rows: [HTML],
+        empty: HTML,
+        stacks: Bool = false
+    ) -> HTML {
         guard !rows.isEmpty else { return "<p class=\"empty\">\(empty)</p>" }
+        let kind: HTML = stacks ? "wide stacks" : "wide"
         return """
-            <div class="wide" tabindex="0" role="region" aria-label="\(caption)"><table><caption class="hidden">\(caption)</caption>
+            <div class="\(kind)" tabindex="0" role="region" aria-label="\(caption)"><table><caption class="hidden">\(caption)</caption>
             <thead><tr>\(head.html(heading))</tr></thead><tbody>\(rows)</tbody></table></div>
             """
     }

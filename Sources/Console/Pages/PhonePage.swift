@@ -21,13 +21,12 @@ enum PhonePage {
         do {
             device = try await visit.get("/v1/apps/\(app)/devices/\(id)")
         } catch let problem as Problem where problem.status == 404 {
-            let memory = await Gone.memory(of: id, .deviceDeleted, in: app, visit)
-            return layout.page(
-                """
-                <h1>\(id)</h1><p class="lead">No phone has this id in \(app). Everything about a phone is deleted with it.</p>
-                \(memory)
-                """,
-                status: 404
+            return await Gone.page(
+                layout,
+                id,
+                "No phone has this id in \(app). Everything about a phone is deleted with it.",
+                .deviceDeleted,
+                in: app
             )
         }
         let (stories, next) = try await stories(of: id, visit, app)
@@ -104,7 +103,8 @@ enum PhonePage {
             "Cards",
             ["Activity", "State", "Verdict", "Why"],
             rows,
-            empty: "It follows no live activity."
+            empty: "It follows no live activity.",
+            stacks: true
         )
     }
 

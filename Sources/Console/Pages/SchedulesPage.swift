@@ -61,8 +61,9 @@ enum SchedulesPage {
                     )
                 : ""
             let activity = Address("/console/activity", ["app": app, "id": schedule.activityID.rawValue])
+            let page = Address("/console/schedule", ["app": app, "id": schedule.id])
             return """
-                <tr><td>\(Parts.when(schedule.dueAt, now: visit.now))</td><td>\(schedule.kind.rawValue)</td>\
+                <tr><td><a href="\(page)">\(Parts.when(schedule.dueAt, now: visit.now))</a></td><td>\(schedule.kind.rawValue)</td>\
                 <td><a href="\(activity)">\(schedule.activityID.rawValue)</a></td><td>\(Parts.badge(schedule.state.rawValue, tone(schedule.state)))</td>\
                 <td class="text">\(schedule.reason ?? "")\(buttons)</td></tr>
                 """

@@ -128,10 +128,11 @@ extension Orchestrator {
 
     /// The same channels with their followers.
     private func counted(_ channels: [(key: Int64?, channel: ChannelResource)]) async throws -> [ChannelResource] {
-        let followers = try await ActivityParts.followers(of: channels.compactMap(\.key), from: database)
+        let keys = Set(channels.compactMap(\.key))
+        let counts = try await counter.cards(of: Dictionary(uniqueKeysWithValues: keys.map { ($0, nil) }))
         return channels.map { key, channel in
             var channel = channel
-            channel.followers = key.flatMap { followers[$0] } ?? 0
+            channel.followers = key.flatMap { counts[$0]?.followers } ?? 0
             return channel
         }
     }

@@ -50,7 +50,8 @@ extension Orchestrator {
               AND (\(part)::text IS NULL OR strpos(a.activity_id, \(part)) > 0)
               AND a.activity_key < \(before ?? .max) AND \(unescaped: mine)
             ORDER BY a.activity_key DESC LIMIT \(page.limit + 1)
-            """
+            """,
+            limit: page.limit
         )
         if found.isEmpty { try await requireApp(app) }
         return .cut(found, limit: page.limit, item: \.resource) { [String($0.key)] }
@@ -63,7 +64,11 @@ extension Orchestrator {
         FROM activities AS a JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = a.revision
         """
 
-    private func readActivities(_ query: Query) async throws -> [(key: Int64, resource: ActivityResource)] {
+    /// `limit`: how many of them are shown. A further one only tells that there are more.
+    private func readActivities(
+        _ query: Query,
+        limit: Int = 1
+    ) async throws -> [(key: Int64, resource: ActivityResource)] {
         let rows = try await database.query(query)
         var activities: [(key: Int64, resource: ActivityResource)] = []
         for row in rows {
@@ -87,7 +92,12 @@ extension Orchestrator {
             )
             activities.append((try row.decode(at: 0), resource))
         }
-        let parts = try await ActivityParts.read(activities.map(\.key), from: database)
+        let shown = activities.prefix(limit).map { ($0.key, Int64($0.resource.revision)) }
+        let parts = try await ActivityParts.read(
+            Dictionary(uniqueKeysWithValues: shown),
+            counter: counter,
+            from: database
+        )
         for index in activities.indices {
             parts.complete(&activities[index].resource, key: activities[index].key)
         }

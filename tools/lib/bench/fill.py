@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import uuid
 from dataclasses import dataclass
 
 from credentials import signing_key
@@ -37,6 +38,11 @@ def follower(size, n):
 def token(size, n):
     """The update token of a card."""
     return hashlib.md5(f"card {n % size.subscriptions}".encode()).hexdigest() + "0" * 128
+
+
+def identity(kind, n):
+    """The id of the channel or schedule of that number."""
+    return str(uuid.UUID(hashlib.md5(f"{kind} {n}".encode()).hexdigest()))
 
 
 def sample(name):
@@ -82,10 +88,10 @@ def steps(size):
         SELECT 'pushes_answered', '{APP}', 'production', 'match-' || n, now() - 3600 * interval '1 second' + (300 * r + 1) * interval '1 second',
             json_build_object('revision', r, 'pushes', {size.each}, 'answers', json_build_object('200', {size.each}))
         FROM generate_series(2, {REVISIONS}) AS r, generate_series(1, {size.activities}) AS n;
-        INSERT INTO schedules (activity_key, bundle_id, kind, due_at, body)
-        SELECT n, '{APP}', 'end', now() + interval '1 day', '{{}}' FROM generate_series(1, {size.activities}) AS n;
-        INSERT INTO channels (bundle_id, environment, storage, state, apns_channel_id, ready_at)
-        SELECT '{APP}', 'production', 'most_recent', 'ready', 'channel-' || n, now() FROM generate_series(1, {size.activities}) AS n;
+        INSERT INTO schedules (schedule_id, activity_key, bundle_id, kind, due_at, body)
+        SELECT md5('schedule ' || n)::uuid, n, '{APP}', 'end', now() + interval '1 day', '{{}}' FROM generate_series(1, {size.activities}) AS n;
+        INSERT INTO channels (channel_id, bundle_id, environment, storage, state, apns_channel_id, ready_at)
+        SELECT md5('channel ' || n)::uuid, '{APP}', 'production', 'most_recent', 'ready', 'channel-' || n, now() FROM generate_series(1, {size.activities}) AS n;
         INSERT INTO audit_log (key_id, request_id, action, bundle_id, subject)
         SELECT 'bootstrap', 'request-' || n, 'schedule_run', '{APP}', 'schedule-' || n FROM generate_series(1, {size.activities}) AS n"""
     yield "devices", f"""

@@ -1,0 +1,30 @@
+import APITypes
+import ActivityModel
+
+/// One schedule: when it is due, and what became of it.
+enum SchedulePage {
+    static func show(_ visit: Visit) async throws -> ConsoleAnswer {
+        let choice: AppChoice
+        do { choice = try await visit.choice() } catch is NoApp { return FirstSteps.page(visit, .schedules) }
+        let (app, id) = (choice.id, visit.query["id"] ?? "")
+        let layout = Layout(visit: visit, title: "Schedule \(id)", place: .schedules, choice: choice)
+        let schedule: ScheduleResource
+        do {
+            schedule = try await visit.get("/v1/apps/\(app)/schedules/\(id)")
+        } catch let problem as Problem where problem.status == 404 || problem.status == 422 {
+            return await Gone.page(
+                layout,
+                id,
+                "No schedule has this id in \(app). Tally forgets a schedule together with its activity.",
+                .scheduleCancelled,
+                in: app
+            )
+        }
+        return layout.page(
+            """
+            <h1>\(layout.title)</h1>
+            \(SchedulesPage.table([schedule], app: app, visit: visit, acts: true))
+            """
+        )
+    }
+}
