@@ -96,15 +96,15 @@ extension Orchestrator {
 
     /// Who has this secret; nil for one that is unknown, revoked or expired.
     ///
-    /// Believed for three seconds. The database compares hashes, so the time of a look-up says nothing of the secret.
+    /// A key is believed for three seconds. The database compares hashes, so the time of a look-up says nothing of the secret.
     package func authenticate(secret: String) async throws -> Principal? {
         let hash = SHA256.hash(secret)
         if let bootstrapHash, ConstantTime.equal(hash, bootstrapHash) {
             return Principal(keyID: Principal.bootstrapKeyID, scopes: [.admin], app: nil)
         }
+        if secret.hasPrefix(TicketSeal.prefix) { return try await authenticate(ticket: secret) }
         if case .fresh(let principal) = registry.principals.lookUp(hash) { return principal }
         let generation = registry.principals.generation
-        if secret.hasPrefix(TicketSeal.prefix) { return try await authenticate(ticket: secret, hash, generation) }
         let answers = try await database.withConnection { connection in
             try await connection.pipeline([
                 """

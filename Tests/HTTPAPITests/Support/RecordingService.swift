@@ -241,15 +241,12 @@ final class RecordingService: TallyService {
         _ app: BundleID,
         _ request: RegistrationTicketRequest
     ) async throws -> RegistrationTicketAnswer { try reach("createTicket \(app) \(request.deviceID)") }
-    func isMeant(_ ticket: RegistrationTicket, for activity: ActivityID) async throws -> Bool {
-        try reach("isMeant \(ticket.device) \(activity)")
-    }
-
     func subscribe(
         _ app: BundleID,
         _ activity: ActivityID,
         _ device: DeviceID,
-        _ request: SubscriptionRequest
+        _ request: SubscriptionRequest,
+        by ticket: RegistrationTicket?
     ) async throws -> SubscriptionAnswer { try reach("subscribe \(app) \(activity) \(device)") }
     func unsubscribe(_ app: BundleID, _ activity: ActivityID, _ device: DeviceID) async throws {
         try done("unsubscribe \(app) \(activity) \(device)")
