@@ -109,14 +109,14 @@ package protocol TallyService: Sendable {
         of subject: TicketSubject,
         _ request: TicketRevocationRequest
     ) async throws -> TicketRevocation
-    /// Whether a ticket without named activities allows this activity.
-    func isMeant(_ ticket: RegistrationTicket, for activity: ActivityID) async throws -> Bool
 
+    /// `ticket`: what the caller has instead of a key.
     func subscribe(
         _ app: BundleID,
         _ activity: ActivityID,
         _ device: DeviceID,
-        _ request: SubscriptionRequest
+        _ request: SubscriptionRequest,
+        by ticket: RegistrationTicket?
     ) async throws -> SubscriptionAnswer
     func unsubscribe(_ app: BundleID, _ activity: ActivityID, _ device: DeviceID) async throws
     /// The cards of an activity, or those in one state.

@@ -19,6 +19,9 @@ package final class Orchestrator: Sendable {
     let store: Store
     package let sender: any PushSender
     let registry = RegistryCaches()
+    let tickets: TicketSeal
+    /// What time it is where tickets are over.
+    let clock: DatabaseClock
     /// The SHA-256 of the bootstrap key, if there is one.
     let bootstrapHash: [UInt8]?
     let wakeUps = WakeUps()
@@ -57,6 +60,8 @@ package final class Orchestrator: Sendable {
             logger: logger
         )
         self.sender = sender
+        tickets = TicketSeal(keys: masterKeys)
+        clock = DatabaseClock(database: database)
         bootstrapHash = settings.bootstrapKey.map { SHA256.hash($0) }
         // Twice, so that every other daemon has looked for work meanwhile.
         segments = SegmentStore(

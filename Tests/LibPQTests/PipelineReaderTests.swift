@@ -64,6 +64,24 @@ struct PipelineReaderTests {
             actions: [.deliver(0), .confused]
         ),
         Case(
+            testDescription: "a transaction that fails at its end",
+            commands: [.execute(0), .sync],
+            events: [.result(.command), .end, .result(.error), .end, .result(.pipelineSync)],
+            actions: [.deliver(0), .goOn, .fail(nil), .goOn, .finish]
+        ),
+        Case(
+            testDescription: "a transaction that fails at its end, of which libpq says no more",
+            commands: [.execute(0), .sync],
+            events: [.result(.command), .end, .result(.error), .result(.pipelineSync)],
+            actions: [.deliver(0), .goOn, .fail(nil), .finish]
+        ),
+        Case(
+            testDescription: "two failures at the end",
+            commands: [.sync],
+            events: [.result(.error), .result(.error)],
+            actions: [.fail(nil), .confused]
+        ),
+        Case(
             testDescription: "a result when nothing is owed",
             commands: [.sync],
             events: [.result(.pipelineSync), .result(.tuples)],

@@ -198,6 +198,43 @@ struct SessionTests {
         #expect(!session.isOpen)
     }
 
+    @Test("A constraint that is checked at the end of a pipeline fails it, and leaves the connection in order")
+    func failureAtTheEnd() async throws {
+        let session = try await connect()
+        let table = "CREATE TEMP TABLE numbers (n int UNIQUE DEFERRABLE INITIALLY DEFERRED)"
+        _ = try await session.run([text(table)], until: soon)
+        let insertion = text("INSERT INTO numbers VALUES (1)")
+        let error = await #expect(throws: LibPQError.self) {
+            try await session.run([insertion, insertion], until: soon)
+        }
+        #expect(error?.code == .server)
+        #expect(error?.statement == nil)
+        #expect(error?.diagnostics?.sqlState == "23505")
+        let count = try await session.run([text("SELECT count(*)::text FROM numbers")], until: soon)
+        #expect(count.map(string) == ["0"])
+    }
+
+    @Test("A server process that is killed at the end of a pipeline is a lost connection with a reason")
+    func killedAtTheEnd() async throws {
+        let session = try await connect()
+        try await session.runScript(
+            """
+            CREATE TEMP TABLE numbers (n int);
+            CREATE FUNCTION pg_temp.fall() RETURNS trigger LANGUAGE plpgsql AS
+                'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END';
+            CREATE CONSTRAINT TRIGGER falls AFTER INSERT ON numbers DEFERRABLE INITIALLY DEFERRED
+                FOR EACH ROW EXECUTE FUNCTION pg_temp.fall();
+            """,
+            until: soon
+        )
+        let error = await #expect(throws: LibPQError.self) {
+            try await session.run([text("INSERT INTO numbers VALUES (1)")], until: soon)
+        }
+        #expect(error?.code == .connectionLost)
+        #expect(error?.diagnostics?.sqlState == "57P01")
+        #expect(session.isOpen == false)
+    }
+
     @Test("A server process that is killed at rest is noticed before the next use")
     func killedAtRest() async throws {
         let session = try await connect()

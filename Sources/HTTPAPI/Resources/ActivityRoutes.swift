@@ -95,10 +95,9 @@ extension Route {
                 let device = try call.device()
                 let request = try call.request(SubscriptionRequest.self)
                 guard let ticket = call.principal?.ticket else {
-                    return .ok(try await service.subscribe(app, activity, device, request))
+                    return .ok(try await service.subscribe(app, activity, device, request, by: nil))
                 }
-                let admitted = try await service.admit(request, by: ticket, for: activity)
-                let answer = try await service.subscribe(app, activity, device, admitted)
+                let answer = try await service.subscribe(app, activity, device, ticket.admit(request), by: ticket)
                 return .ok(RegistrationReceipt(deviceID: device, activityID: activity, stale: answer.stale))
             },
             Route(.delete, path, .scope(.register)) { call in

@@ -45,20 +45,3 @@ extension Route {
         ]
     }
 }
-
-extension TallyService {
-    /// Checks that a ticket allows this report of a card, and returns the report.
-    ///
-    /// - Throws: 403 `ticket_forbidden`.
-    func admit(
-        _ report: SubscriptionRequest,
-        by ticket: RegistrationTicket,
-        for activity: ActivityID
-    ) async throws -> SubscriptionRequest {
-        let admitted = try ticket.admit(report)
-        if ticket.activities == nil, !(try await isMeant(ticket, for: activity)) {
-            throw Problem.ticketForbidden("The ticket is not for this activity.")
-        }
-        return admitted
-    }
-}

@@ -49,6 +49,9 @@ struct PipelineDance: Dance {
                 failure = LibPQError(.server, statement: index, diagnostics: result?.diagnostics)
             }
         case .finish: return .finished
+        case .confused where connection.isBad:
+            // What libpq returns of a lost connection belongs to no command.
+            return .broken(connection.lost(failure?.diagnostics))
         case .confused:
             return .broken(LibPQError(.misuse, message: "COPY or several commands in a pipeline"))
         }

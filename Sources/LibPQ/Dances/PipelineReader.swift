@@ -1,7 +1,7 @@
 /// Assigns the answers of a pipeline to its commands. It is pure: results in, decisions out.
 ///
 /// libpq returns one result and a nil for each command, and one result without a nil for each sync. After a failure it
-/// returns `pipelineAborted` for the commands up to the next sync.
+/// returns `pipelineAborted` for the commands up to the next sync. A failure at the sync itself comes before its result.
 struct PipelineReader: Sendable {
     /// A command that was sent, in order.
     enum Command: Sendable, Hashable {
@@ -28,8 +28,7 @@ struct PipelineReader: Sendable {
         case prepared(String)
         /// This result belongs to the statement with this index.
         case deliver(Int)
-        /// This result is the reason why the pipeline failed. The index is `nil` if no statement belongs to the failed
-        /// preparation.
+        /// This result is the reason why the pipeline failed. The index is `nil` if it belongs to no statement.
         case fail(Int?)
         case finish
         /// libpq returned an unexpected value.
@@ -46,15 +45,20 @@ struct PipelineReader: Sendable {
     mutating func received(_ event: Event) -> Action {
         guard let command = commands.first else { return .confused }
         switch (event, command) {
-        case (.end, .sync): return .confused
         case (.end, _):
             guard hasResult else { return .confused }
             hasResult = false
-            commands.removeFirst()
+            if command != .sync { commands.removeFirst() }
             return .goOn
         case (.result(.pipelineSync), .sync):
+            hasResult = false
             commands.removeFirst()
             return commands.isEmpty ? .finish : .goOn
+        case (.result(.error), .sync):
+            // All statements are done. Their transaction failed at its end, or the server ends the session.
+            guard !hasResult else { return .confused }
+            hasResult = true
+            return .fail(nil)
         case (.result, .sync): return .confused
         case (.result(let status), _):
             guard !hasResult else { return .confused }

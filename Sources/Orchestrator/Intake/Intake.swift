@@ -5,12 +5,14 @@ import Postgres
 import ServiceLifecycle
 import Store
 
-/// Accepts updates, ends and reports of cards in groups, and reads in groups what has to be known of their activities.
+/// Accepts updates, ends, reports of cards and registrations in groups, and reads in groups what has to be known of their activities.
 final class Intake: Service, CustomStringConvertible {
     /// Accepted in the order of each activity.
     let changes: GroupedWork<Int64, ChangeCommand, ChangeAnswer>
     /// Accepted in the order of each device; a device is not twice in a group.
     let reports: GroupedWork<ReportedCard.Device, CardReport, SubscriptionAnswer>
+    /// Accepted in the order of each device, as reports of cards are.
+    let registrations: GroupedWork<ReportedCard.Device, RegistrationGroup.Request, StoredReport>
     /// Facts of activities; nil for an id that names none.
     let facts: GroupedWork<ActivityFacts.Name, ActivityFacts.Name, ActivityFacts?>
 
@@ -52,6 +54,13 @@ final class Intake: Service, CustomStringConvertible {
         ) { reports, _ in
             try await ReportGroup.accept(reports, in: database, waking: wakeUps)
         }
+        registrations = GroupedWork(
+            "registering devices",
+            .init(groupSize: 250, lanes: 3, worthALane: 16, takesWholeLines: false),
+            logger: logger
+        ) { requests, _ in
+            try await RegistrationGroup.accept(requests)
+        }
         facts = GroupedWork(
             "reading activities",
             .init(groupSize: 500, lanes: 2, worthALane: 16, takesWholeLines: true),
@@ -68,6 +77,7 @@ final class Intake: Service, CustomStringConvertible {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.changes.run() }
             group.addTask { await self.reports.run() }
+            group.addTask { await self.registrations.run() }
             group.addTask { await self.facts.run() }
         }
     }

@@ -6,7 +6,7 @@ extension Orchestrator {
     /// Turns the next stretch of an audience that has changed into starts that are due now.
     ///
     /// Runs after the commit that changed the audience: a device that registers at the same moment is either seen here
-    /// or sees the audience in ``enrol(deviceKey:)``. The activity's row is only held while it is written how far this
+    /// or sees the audience in ``enrol(deviceKeys:after:)``. The activity's row is only held while it is written how far this
     /// has come: changes are accepted meanwhile, those of the audience, too. What they add is still to come: members
     /// have greater keys, and where all are added ``AudienceStretch/Place/devices`` begins anew.
     ///
@@ -100,56 +100,62 @@ extension Orchestrator {
         SELECT \(AudienceStretch.extent)
         """
 
-    /// Starts what is running on a device that has just been registered: an audience is a standing rule until the end.
+    /// Starts what is running on devices that have just been registered: an audience is a standing rule until the end.
     ///
     /// Call it after the registration is committed and before it is answered, so that an app whose report was answered
     /// is certainly enrolled. A start that was withheld or failed for the old registration is tried again; one that is
     /// under way is, if it comes to nothing. What may have left before still counts: `attempts` are kept.
-    package func enrol(deviceKey: Int64) async throws {
-        let woken = try await database.withTransaction { connection in
-            let rows = try await connection.query(
-                """
-                INSERT INTO starts (activity_key, device_key, state, due_at)
-                SELECT a.activity_key, d.device_key, 'pending', clock_timestamp()
-                FROM devices AS d
-                CROSS JOIN LATERAL (
-                    SELECT a.activity_key, a.type_name FROM start_tokens AS k
-                    JOIN activities AS a ON a.bundle_id = d.bundle_id AND a.type_name = k.type_name
-                    WHERE k.device_key = d.device_key AND a.environment = d.environment
-                      AND a.audience_all AND a.state = 'live'
-                    UNION
-                    SELECT a.activity_key, a.type_name FROM audience_members AS m JOIN activities AS a USING (activity_key)
-                    WHERE m.bundle_id = d.bundle_id AND m.kind = 'device' AND m.member_id = d.device_id
-                      AND a.environment = d.environment AND a.state = 'live'
-                    UNION
-                    SELECT a.activity_key, a.type_name FROM audience_members AS m JOIN activities AS a USING (activity_key)
-                    WHERE m.bundle_id = d.bundle_id AND m.kind = 'user' AND m.member_id = d.user_id
-                      AND a.environment = d.environment AND a.state = 'live'
-                ) AS a
-                JOIN activity_types AS p ON p.bundle_id = d.bundle_id AND p.type_name = a.type_name
-                LEFT JOIN start_tokens AS t
-                    ON t.device_key = d.device_key AND t.type_name = a.type_name AND t.state = 'live'
-                WHERE d.device_key = \(deviceKey) AND \(unescaped: Self.isReachable)
-                  AND NOT EXISTS (
-                      SELECT FROM subscriptions AS s
-                      WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key
-                  )
-                ORDER BY a.activity_key
-                ON CONFLICT (activity_key, device_key) DO UPDATE
-                SET state = CASE WHEN starts.state IN ('claimed', 'unknown') THEN starts.state ELSE 'pending' END,
-                    due_at = CASE starts.state WHEN 'claimed' THEN starts.due_at ELSE \(unescaped: Self.dueAgain) END,
-                    failures = 0, reason = NULL, renewed = true
-                WHERE starts.state IN ('withheld', 'failed', 'claimed') OR \(unescaped: Self.wasGivenUp("starts"))
-                RETURNING activity_key
-                """
-            )
-            let keys = try rows.decoded(as: Int64.self)
-            if !keys.isEmpty {
-                _ = try await connection.execute(SegmentRows.announce(activityKeys: keys))
-            }
-            return !keys.isEmpty
+    ///
+    /// `statements` come first, in the same transaction.
+    func enrol(deviceKeys: [Int64], after statements: [Query]) async throws {
+        guard !deviceKeys.isEmpty else { return }
+        let rows = try await database.withYieldingTransaction { connection in
+            try await connection.commit([.planningOnce] + statements + [Self.enrolment(of: deviceKeys)])
         }
-        if woken { wakeUps.signal() }
+        if let count = try rows.last?.single(Int64.self), count > 0 { wakeUps.signal() }
+    }
+
+    /// The statement that makes starts of devices and announces them; it counts them.
+    private static func enrolment(of deviceKeys: [Int64]) -> Query {
+        """
+        WITH enrolled AS (
+            INSERT INTO starts (activity_key, device_key, state, due_at)
+            SELECT a.activity_key, d.device_key, 'pending', clock_timestamp()
+            FROM devices AS d
+            CROSS JOIN LATERAL (
+                SELECT a.activity_key, a.type_name FROM start_tokens AS k
+                JOIN activities AS a ON a.bundle_id = d.bundle_id AND a.type_name = k.type_name
+                WHERE k.device_key = d.device_key AND a.environment = d.environment
+                  AND a.audience_all AND a.state = 'live'
+                UNION
+                SELECT a.activity_key, a.type_name FROM audience_members AS m JOIN activities AS a USING (activity_key)
+                WHERE m.bundle_id = d.bundle_id AND m.kind = 'device' AND m.member_id = d.device_id
+                  AND a.environment = d.environment AND a.state = 'live'
+                UNION
+                SELECT a.activity_key, a.type_name FROM audience_members AS m JOIN activities AS a USING (activity_key)
+                WHERE m.bundle_id = d.bundle_id AND m.kind = 'user' AND m.member_id = d.user_id
+                  AND a.environment = d.environment AND a.state = 'live'
+            ) AS a
+            JOIN activity_types AS p ON p.bundle_id = d.bundle_id AND p.type_name = a.type_name
+            LEFT JOIN start_tokens AS t
+                ON t.device_key = d.device_key AND t.type_name = a.type_name AND t.state = 'live'
+            WHERE d.device_key = ANY(\(deviceKeys)) AND \(unescaped: Self.isReachable)
+              AND NOT EXISTS (
+                  SELECT FROM subscriptions AS s
+                  WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key OFFSET 0
+              )
+            ORDER BY a.activity_key, d.device_key
+            ON CONFLICT (activity_key, device_key) DO UPDATE
+            SET state = CASE WHEN starts.state IN ('claimed', 'unknown') THEN starts.state ELSE 'pending' END,
+                due_at = CASE starts.state WHEN 'claimed' THEN starts.due_at ELSE \(unescaped: Self.dueAgain) END,
+                failures = 0, reason = NULL, renewed = true
+            WHERE starts.state IN ('withheld', 'failed', 'claimed') OR \(unescaped: Self.wasGivenUp("starts"))
+            RETURNING activity_key
+        ), announced AS (
+            INSERT INTO wake_ups (activity_key) SELECT DISTINCT activity_key FROM enrolled
+        )
+        SELECT count(*) FROM enrolled
+        """
     }
 
     /// The condition that the device `d` can be sent a start by its token `t`, or, if the policy `p` says so, an alert

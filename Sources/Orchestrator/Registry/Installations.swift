@@ -1,4 +1,6 @@
+import ActivityModel
 import Postgres
+import Store
 
 /// Tells installations of an app on one device apart, each with generations of its own (promise 7).
 ///
@@ -35,6 +37,27 @@ enum Installations {
             THEN (array_prepend(d.installation, d.earlier_installations))[1:\(remembered)]
             ELSE d.earlier_installations END
         """
+    }
+
+    /// The statements that drop what belonged to the installation in the other environment.
+    static func move(deviceKey: Int64, to environment: APNSEnvironment) -> [Query] {
+        [
+            "DELETE FROM start_tokens WHERE device_key = \(deviceKey)",
+            """
+            UPDATE subscriptions AS s SET state = 'over', due_at = NULL,
+                reason = '\(unescaped: OverReason.environmentChanged.rawValue)'
+            FROM activities AS a
+            WHERE s.device_key = \(deviceKey) AND s.state <> 'over' AND a.activity_key = s.activity_key
+              AND a.environment <> \(environment.rawValue)::apns_environment
+            """,
+            """
+            UPDATE starts AS s SET state = 'cancelled', due_at = NULL,
+                reason = '\(unescaped: StartStateMachine.Reason.environmentChanged.rawValue)'
+            FROM activities AS a
+            WHERE s.device_key = \(deviceKey) AND s.state NOT IN ('sent', 'settled', 'cancelled')
+              AND a.activity_key = s.activity_key AND a.environment <> \(environment.rawValue)::apns_environment
+            """,
+        ]
     }
 
     /// The statements that let the generations of a device begin anew.

@@ -98,15 +98,16 @@ extension Orchestrator {
     ///
     /// - Throws: 401 with the reason for a ticket that a backend signed and that is not good.
     ///
-    /// Believed for three seconds. The database compares hashes, so the time of a look-up says nothing of the secret.
+    /// Keys and signed tickets are believed for three seconds. The database compares hashes, so the time of a look-up
+    /// says nothing of the secret.
     package func authenticate(secret: String) async throws -> Principal? {
         let hash = SHA256.hash(secret)
         if let bootstrapHash, ConstantTime.equal(hash, bootstrapHash) {
             return Principal(keyID: Principal.bootstrapKeyID, scopes: [.admin], app: nil)
         }
+        if secret.hasPrefix(TicketSeal.prefix) { return try await authenticate(ticket: secret) }
         if case .fresh(let principal) = registry.principals.lookUp(hash) { return principal }
         let generation = registry.principals.generation
-        if secret.hasPrefix(TicketSeal.prefix) { return try await authenticate(ticket: secret, hash, generation) }
         if SignedTicket.hasForm(secret) { return try await authenticate(signed: secret, hash, generation) }
         let answers = try await database.withConnection { connection in
             try await connection.pipeline([

@@ -100,12 +100,14 @@ extension Orchestrator {
             """
     }
 
-    /// The device with that key.
-    static func device(key: Int64, _ connection: PostgresConnection) async throws -> DeviceResource? {
+    /// The devices with those keys.
+    static func devices(keys: [Int64], _ connection: PostgresConnection) async throws -> [Int64: DeviceResource] {
+        guard !keys.isEmpty else { return [:] }
         let rows = try await connection.query(
-            "SELECT \(unescaped: deviceColumns) FROM devices WHERE device_key = \(key)"
+            "SELECT \(unescaped: deviceColumns) FROM devices WHERE device_key = ANY(\(keys))"
         )
-        return try await devices(rows, connection).first?.device
+        let devices = try await devices(rows, connection)
+        return Dictionary(uniqueKeysWithValues: devices.map { ($0.key, $0.device) })
     }
 
     /// The key of the device with that id.

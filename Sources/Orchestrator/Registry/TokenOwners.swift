@@ -7,8 +7,8 @@ import Store
 /// Run it after the commit of the report. If two reports commit at the same time, the later one sees both rows. Both apply
 /// the same rule.
 enum TokenOwners {
-    /// The statement for the start tokens of a device.
-    static func startTokens(of deviceKey: Int64) -> Query {
+    /// The statement for the start tokens of devices.
+    static func startTokens(of deviceKeys: [Int64]) -> Query {
         """
         WITH older AS MATERIALIZED (
             SELECT CASE WHEN (o.registered_at, o.device_key) < (k.registered_at, k.device_key)
@@ -18,7 +18,7 @@ enum TokenOwners {
             JOIN devices AS d ON d.device_key = k.device_key
             CROSS JOIN LATERAL (SELECT * FROM start_tokens AS t WHERE t.token = k.token OFFSET 0) AS o
             JOIN devices AS e ON e.device_key = o.device_key
-            WHERE k.device_key = \(deviceKey) AND o.device_key <> k.device_key AND o.type_name = k.type_name
+            WHERE k.device_key = ANY(\(deviceKeys)) AND o.device_key <> k.device_key AND o.type_name = k.type_name
               AND e.bundle_id = d.bundle_id AND e.environment = d.environment
         ), held AS MATERIALIZED (
             SELECT t.device_key, t.type_name FROM start_tokens AS t JOIN older AS o

@@ -259,15 +259,12 @@ final class RecordingService: TallyService {
         of subject: TicketSubject,
         _ request: TicketRevocationRequest
     ) async throws -> TicketRevocation { try reach("revokeTickets \(app) \(subject) \(request.revokedBefore)") }
-    func isMeant(_ ticket: RegistrationTicket, for activity: ActivityID) async throws -> Bool {
-        try reach("isMeant \(ticket.device) \(activity)")
-    }
-
     func subscribe(
         _ app: BundleID,
         _ activity: ActivityID,
         _ device: DeviceID,
-        _ request: SubscriptionRequest
+        _ request: SubscriptionRequest,
+        by ticket: RegistrationTicket?
     ) async throws -> SubscriptionAnswer { try reach("subscribe \(app) \(activity) \(device)") }
     func unsubscribe(_ app: BundleID, _ activity: ActivityID, _ device: DeviceID) async throws {
         try done("unsubscribe \(app) \(activity) \(device)")

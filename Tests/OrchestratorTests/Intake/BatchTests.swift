@@ -210,7 +210,7 @@ struct BatchTests {
             try await world.start(to: World.devices("d1"))
             try await world.settle()
             let gate = StatementGate { (moment) async throws(PostgresError) in
-                guard moment == .betweenTransactions else { return }
+                guard moment == .inTransaction else { return }
                 let kept = try? await world.number("SELECT count(*) FROM idempotency_keys")
                 if kept != 0 { throw PostgresError(.connectionLost) }
             }
@@ -221,7 +221,8 @@ struct BatchTests {
                 startTokens: [World.game: StartTokenRequest(token: token)]
             )
             let batch = [keyed(BatchOperation(.device(DeviceID(stored: "d1"), request)), "device")]
-            _ = await world.sibling(behind: gate).orchestrator.batch(world.app, batch)
+            let dying = world.sibling(behind: gate)
+            try await dying.withIntake { _ = await dying.orchestrator.batch(world.app, batch) }
             try await world.settle()
             #expect(try await world.startState("d1") == nil)
             #expect(words(await world.orchestrator.batch(world.app, batch)) == ["device"])

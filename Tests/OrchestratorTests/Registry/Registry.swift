@@ -27,7 +27,11 @@ func withRegistry(
         )
         let app = BundleID(stored: "com.example.app")
         _ = try await orchestrator.putApp(app, .production(key: P256PrivateKey.generate().pem()))
-        try await body(orchestrator, app)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await orchestrator.intake.run() }
+            defer { group.cancelAll() }
+            try await body(orchestrator, app)
+        }
     }
 }
 

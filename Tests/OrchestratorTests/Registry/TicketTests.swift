@@ -46,6 +46,27 @@ struct TicketTests {
         }
     }
 
+    @Test("A ticket that was good a moment before is nobody's when its time comes")
+    func over() async throws {
+        try await withRegistry { registry, app in
+            let text: Query = "SELECT floor(extract(epoch FROM clock_timestamp()))::int8"
+            let began = try #require(try await registry.database.query(text).single(Int64.self))
+            let ticket = RegistrationTicket(
+                app: app,
+                environment: .production,
+                device: Self.phone,
+                expiresAt: began + 2
+            )
+            let secret = try registry.tickets.seal(ticket)
+            #expect(try await registry.authenticate(secret: secret)?.ticket == ticket)
+            while try await registry.authenticate(secret: secret) != nil {
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            // The clock is known to some milliseconds.
+            #expect(try #require(try await registry.database.query(text).single(Int64.self)) >= began + 1)
+        }
+    }
+
     @Test("A ticket of which one character differs is nobody's")
     func tampered() async throws {
         try await withRegistry { registry, app in
@@ -149,11 +170,30 @@ struct TicketTests {
             try await world.start("of-others", to: World.devices("other"))
             var allowed: [String] = []
             for id in ["mine", "of-user", "of-all", "of-others", "none"]
-            where try await world.orchestrator.isMeant(ticket, for: ActivityID(stored: id)) {
+            where try await Self.mayReport(ticket, of: id, in: world) {
                 allowed.append(id)
             }
             #expect(allowed == ["mine", "of-user", "of-all"])
         }
+    }
+
+    /// Whether the bearer of a ticket may report a card; the report of one who may not changes nothing.
+    private static func mayReport(_ ticket: RegistrationTicket, of id: String, in world: World) async throws -> Bool {
+        let devices = try await world.number("SELECT count(*) FROM devices")
+        let request = SubscriptionRequest(.ended, environment: ticket.environment)
+        let refusal = try await problem {
+            _ = try await world.orchestrator.subscribe(
+                world.app,
+                ActivityID(stored: id),
+                ticket.device,
+                request,
+                by: ticket
+            )
+        }
+        guard let refusal else { return true }
+        #expect(refusal.code == "ticket_forbidden")
+        #expect(try await world.number("SELECT count(*) FROM devices") == devices)
+        return false
     }
 
     private static func ticket(_ world: World, _ device: DeviceID = phone, user: String? = "fan") -> RegistrationTicket
@@ -200,10 +240,9 @@ struct TicketTests {
             try await world.end()
             try await world.settle()
             #expect(try await world.number("SELECT count(*) FROM audience_members") == 0)
-            let final = ActivityID(stored: "final")
-            #expect(try await world.orchestrator.isMeant(Self.ticket(world), for: final) == (part != .none))
+            #expect(try await Self.mayReport(Self.ticket(world), of: "final", in: world) == (part != .none))
             let stranger = Self.ticket(world, DeviceID(stored: "stranger"), user: nil)
-            #expect(try await world.orchestrator.isMeant(stranger, for: final) == false)
+            #expect(try await Self.mayReport(stranger, of: "final", in: world) == false)
         }
     }
 

@@ -509,16 +509,17 @@ struct StartTests {
     @Test("Several batches of starts are on their way at the same time; an end lets no more leave")
     func batchesAtOnce() async throws {
         try await withWorld { world in
-            try await crowd(550, world)
+            let claimed = StartTurn.batchesAtOnce * StartClaims.batchSize
+            try await crowd(claimed + 150, world)
             try await world.start(to: Audience(allOfType: true))
             let gate = world.recorder.close()
             async let walk: Void = world.settle()
-            await gate.arrivals(4)
+            await gate.arrivals(StartTurn.batchesAtOnce)
             try await world.end()
             world.recorder.open()
             try await walk
-            #expect(world.recorder.take().count == 400)
-            #expect(try await world.show().starts.sent == 400)
+            #expect(world.recorder.take().count == claimed)
+            #expect(try await world.show().starts.sent == claimed)
             #expect(try await world.number("SELECT count(*) FROM starts WHERE state = 'cancelled'") == 150)
         }
     }
@@ -526,14 +527,15 @@ struct StartTests {
     @Test("A start that may be repeated at once is not repeated while its push is on its way")
     func repeatedAtOnce() async throws {
         try await withWorld(policy: { $0.startRetrySeconds = 0 }) { world in
-            try await crowd(150, world)
+            let count = StartClaims.batchSize + 50
+            try await crowd(count, world)
             try await world.start(to: Audience(allOfType: true))
             let gate = world.recorder.close()
             async let walk: Void = world.settle()
             await gate.arrivals(2)
             world.recorder.open()
             try await walk
-            #expect(world.recorder.take().count == 150)
+            #expect(world.recorder.take().count == count)
             #expect(try await world.show().starts.repeated == 0)
         }
     }

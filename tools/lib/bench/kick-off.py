@@ -45,6 +45,7 @@ class Bench:
         say(f"-- {count:,} phones are registered; each gets a ticket")
         said = self.phones.fetch_tickets()
         self.tickets_per_second = round(count / said["seconds"])
+        self.phase("registered", self.phones.register)
         self.phones.prepare(ACTIVITY)
         stage.query("VACUUM (ANALYZE)")
         stage.cluster.age()
@@ -115,7 +116,8 @@ def main():
     lines = report(bench.phases, least, options.phones, bench.cpus)
     lines.append(
         f"\nall follow after {found['seconds_until_all_follow']:.2f} s, {found['ratio_to_postgres_floor']:.2f} of the least of "
-        f"Postgres; reports {found['ratio_to_pgbench_upserts']:.2f} of pgbench with one a commit; "
+        f"Postgres; reports {found['ratio_to_pgbench_upserts']:.2f} of pgbench with one a commit, registrations "
+        f"{found['ratio_of_registrations_to_pgbench_upserts']:.2f}; "
         f"{bench.tickets_per_second:,} tickets/s before; memory of tallyd at most {memory:.0f} MiB"
     )
     parts = {

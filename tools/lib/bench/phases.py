@@ -42,10 +42,11 @@ def ratios(phones, phases, least):
     """The fields of the JSON. The other's time is divided by Tally's: more is better."""
     until = sum(phases[name].seconds for name in UNTIL_ALL_FOLLOW)
     floor = sum(least.get(name, 0) for name in UNTIL_ALL_FOLLOW)
-    rate = phones / phases["reported"].seconds
+    upserts = least["upserts_per_second"]
     return {
         "phones": phones,
         "seconds_until_all_follow": round(until, 3),
         "ratio_to_postgres_floor": round(floor / until, 3),
-        "ratio_to_pgbench_upserts": round(rate / least["upserts_per_second"], 3),
+        "ratio_to_pgbench_upserts": round(phones / phases["reported"].seconds / upserts, 3),
+        "ratio_of_registrations_to_pgbench_upserts": round(phones / phases["registered"].seconds / upserts, 3),
     }

@@ -7,7 +7,7 @@ import struct
 import urllib.parse
 
 from measure import Failure, run
-from stage import PATH, token
+from stage import PATH, TYPE, token
 
 TICKET = "tally_ticket_"
 CONNECTIONS = 64
@@ -64,6 +64,16 @@ class Phones:
         if len(set(self.tickets)) != self.count:
             raise Failure(f"{len(set(self.tickets))} tickets for {self.count} devices")
         return said
+
+    def register(self):
+        """All report their device with a new start token, as an app does when it opens."""
+        requests = []
+        for ticket in self.tickets:
+            device = device_of(ticket)
+            tokens = {TYPE: {"token": token(number_of(device), 3), "generation": 1}}
+            body = {"environment": "production", "activities_enabled": True, "start_tokens": tokens}
+            requests.append(request(self.address, "PUT", f"{PATH}/devices/{device}", ticket, body))
+        return self.send(requests)[0]
 
     def prepare(self, activity):
         """Each phone's report of its update token."""

@@ -18,11 +18,17 @@ def phase(seconds, **cpu):
 
 class PhasesTests(unittest.TestCase):
     def test_all_follow_when_the_last_report_is_answered(self):
-        phases = {"accepted": phase(1), "started": phase(4), "reported": phase(5), "goal": phase(100), "end": phase(100)}
+        phases = {"registered": phase(10), "accepted": phase(1), "started": phase(4), "reported": phase(5), "goal": phase(100), "end": phase(100)}
         said = ratios(1_000, phases, {"started": 2, "reported": 3, "upserts_per_second": 400})
         self.assertEqual(
             said,
-            {"phones": 1_000, "seconds_until_all_follow": 10, "ratio_to_postgres_floor": 0.5, "ratio_to_pgbench_upserts": 0.5},
+            {
+                "phones": 1_000,
+                "seconds_until_all_follow": 10,
+                "ratio_to_postgres_floor": 0.5,
+                "ratio_to_pgbench_upserts": 0.5,
+                "ratio_of_registrations_to_pgbench_upserts": 0.25,
+            },
         )
 
     def test_busy_cpus_are_the_limit_and_idle_ones_are_not(self):

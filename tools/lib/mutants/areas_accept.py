@@ -56,14 +56,14 @@ reports.query("known-state-is-not-confirmed", ROWS, "CASE WHEN is_news OR is_oth
               "EXCLUDED.confirmed_revision")
 reports.query("expired-card-is-served", ROWS, "CASE WHEN is_over THEN 'over' WHEN is_same THEN s.state ELSE 'due' END", "CASE WHEN is_same THEN s.state ELSE 'due' END")
 reports.query("leaving-is-forgotten", ROWS, "leaving = s.leaving AND s.state = 'waiting_for_token'", "leaving = false")
-DEVICES = "Orchestrator/Registry/Orchestrator+Devices.swift"
+DEVICES = "Orchestrator/Registry/Registrations/RegistrationGroup.swift"
 reports.query("older-start-token-replaces", DEVICES, "report.generation >= known.generation", "true")
 reports.query("same-generation-is-stale", DEVICES, "report.generation >= known.generation", "report.generation > known.generation")
 reports.query("dead-start-token-stays-dead", DEVICES, ", state = 'live', registered_at = now()", ", registered_at = now()")
 reports.expression("move-is-not-seen", DEVICES, "!hasSameEnvironment", "false", at="movedEnvironment: !hasSameEnvironment")
-reports.expression("budget-class-stays", DEVICES, "frequent != (request.frequentPushesEnabled ?? frequent)", "false")
-reports.expression("stale-installation-is-taken", DEVICES, "isStale", "false", at="if isStale { return StoredDevice")
+reports.query("budget-class-stays", DEVICES, "d.frequent_pushes_enabled <> coalesce(r.frequent, d.frequent_pushes_enabled)", "false")
+reports.expression("stale-installation-is-taken", DEVICES, "isStale", "false", at="if isStale {")
 reports.expression("new-installation-counts-on", DEVICES, "isNewInstallation", "false", at="changedInstallation: isNewInstallation")
-reports.expression("new-app-version-is-not-seen", DEVICES, "changedApp", "false", at=" changedApp,\n            changedInstallation")
+reports.expression("new-app-version-is-not-seen", DEVICES, "changedApp", "false", at=" changedApp,\n                changedInstallation")
 
 AREAS = [accept, idempotency, schedules, reports]

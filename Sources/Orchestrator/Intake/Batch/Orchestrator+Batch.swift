@@ -25,9 +25,8 @@ package enum OperationAnswer: Sendable {
 extension Orchestrator {
     package typealias OperationResult = Result<OperationAnswer, any Error>
 
-    /// How many starts and devices of a wave are at the database at the same time; the rest of its connections is for
-    /// others.
-    private static let concurrentOperations = 4
+    /// How many starts of a wave are at the database at the same time; the rest of its connections is for others.
+    private static let concurrentStarts = 4
 
     /// Carries out operations as their own routes do, each judged on its own. Those that concern one activity or one
     /// device keep their order; the others share group commits.
@@ -47,14 +46,20 @@ extension Orchestrator {
             let parts = BatchParts(app, wave, of: operations)
             async let changes = accept(parts.changes, within: limit)
             async let reports = accept(parts.reports)
-            async let singles = singles(app, parts.singles)
+            async let devices = accept(parts.devices)
+            async let starts = start(app, parts.starts)
             for (place, answer) in zip(parts.changePlaces, await changes) {
                 results[place] = answer.map { .change($0) }
             }
             for (place, answer) in zip(parts.reportPlaces, await reports) {
                 results[place] = answer.map { .subscription($0) }
             }
-            for (place, answer) in await singles { results[place] = answer }
+            for (place, answer) in zip(parts.devicePlaces, await devices) {
+                results[place] = answer.flatMap { stored in
+                    stored.device.map { .success(.device($0)) } ?? .failure(Problem.notFound("the device"))
+                }
+            }
+            for (place, answer) in await starts { results[place] = answer }
         }
         return results
     }
@@ -72,30 +77,25 @@ extension Orchestrator {
         }
     }
 
-    private func singles(
+    private func start(
         _ app: BundleID,
-        _ singles: [BatchParts.Single]
+        _ starts: [BatchParts.Start]
     ) async -> [(place: Int, result: OperationResult)] {
         await withTaskGroup(of: (place: Int, result: OperationResult).self) { group in
             var results: [(place: Int, result: OperationResult)] = []
-            for (number, single) in singles.enumerated() {
-                if number >= Self.concurrentOperations, let done = await group.next() { results.append(done) }
-                group.addTask { (single.place, await self.carryOut(single, app)) }
+            for (number, start) in starts.enumerated() {
+                if number >= Self.concurrentStarts, let done = await group.next() { results.append(done) }
+                group.addTask { (start.place, await self.carryOut(start, app)) }
             }
             for await done in group { results.append(done) }
             return results
         }
     }
 
-    private func carryOut(_ single: BatchParts.Single, _ app: BundleID) async -> OperationResult {
+    private func carryOut(_ one: BatchParts.Start, _ app: BundleID) async -> OperationResult {
         do {
-            switch single.work {
-            case .start(let id, let request):
-                let (answer, replay) = try await start(app, id, request, idempotency: single.idempotency)
-                return .success(.start(answer, replay: replay))
-            case .device(let id, let request):
-                return .success(.device(try await putDevice(app, id, request, idempotency: single.idempotency)))
-            }
+            let (answer, replay) = try await start(app, one.id, one.request, idempotency: one.idempotency)
+            return .success(.start(answer, replay: replay))
         } catch {
             if !(error is Problem) { logger.error("an operation of a batch failed", metadata: ["error": "\(error)"]) }
             return .failure(error)
@@ -105,15 +105,11 @@ extension Orchestrator {
 
 /// The operations of a wave by how they are carried out, with their places in the batch.
 private struct BatchParts: Sendable {
-    /// An operation that is carried out by itself.
-    struct Single: Sendable {
-        enum Work: Sendable {
-            case start(ActivityID, StartRequest)
-            case device(DeviceID, DeviceRequest)
-        }
-
+    /// A start, which is carried out by itself.
+    struct Start: Sendable {
         let place: Int
-        let work: Work
+        let id: ActivityID
+        let request: StartRequest
         let idempotency: IdempotencyKey?
     }
 
@@ -121,7 +117,9 @@ private struct BatchParts: Sendable {
     private(set) var changePlaces: [Int] = []
     private(set) var reports: [ReportedCard] = []
     private(set) var reportPlaces: [Int] = []
-    private(set) var singles: [Single] = []
+    private(set) var devices: [ReportedDevice] = []
+    private(set) var devicePlaces: [Int] = []
+    private(set) var starts: [Start] = []
 
     init(_ app: BundleID, _ wave: [Int], of operations: [KeyedOperation]) {
         for place in wave {
@@ -139,9 +137,12 @@ private struct BatchParts: Sendable {
                     ReportedCard(app: app, activity: id, device: device, request: request, idempotencyKey: key?.key)
                 )
             case .start(let id, let request):
-                singles.append(Single(place: place, work: .start(id, request), idempotency: key?.key))
+                starts.append(Start(place: place, id: id, request: request, idempotency: key?.key))
             case .device(let id, let request):
-                singles.append(Single(place: place, work: .device(id, request), idempotency: key?.key))
+                devicePlaces.append(place)
+                devices.append(
+                    ReportedDevice(app: app, id: id, request: request, idempotencyKey: key?.key, wantsDevice: true)
+                )
             }
         }
     }

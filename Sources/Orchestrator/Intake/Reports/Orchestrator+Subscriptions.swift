@@ -12,15 +12,20 @@ extension Orchestrator {
     /// sent what the phone has not confirmed, because pushes to the old token may have been lost without a word. A
     /// report of a card whose 8 hours are over is answered with `over`, and nothing is sent.
     ///
-    /// - Throws: 404 for an unknown activity; 422 for a device that is unknown and names no environment, or the other
-    ///   one.
+    /// `ticket`: what the caller has instead of a key. One that names no activities is good for those that its device
+    /// or user has a part in (``TicketedCard``).
+    ///
+    /// - Throws: 404 for an unknown activity; 403 if the ticket is not for it, whether or not it is there; 422 for a
+    ///   device that is unknown and names no environment, or the other one.
     package func subscribe(
         _ app: BundleID,
         _ activity: ActivityID,
         _ device: DeviceID,
-        _ request: SubscriptionRequest
+        _ request: SubscriptionRequest,
+        by ticket: RegistrationTicket? = nil
     ) async throws -> SubscriptionAnswer {
-        let card = ReportedCard(app: app, activity: activity, device: device, request: request)
+        var card = ReportedCard(app: app, activity: activity, device: device, request: request)
+        if let ticket, ticket.activities == nil { card.ticket = ticket }
         return try (await accept([card]).first ?? .failure(Problem.internalError())).get()
     }
 
@@ -36,7 +41,7 @@ extension Orchestrator {
         let facts = await facts(of: cards.map(\.name))
         var reports: [(place: Int, report: CardReport)] = []
         var answers = zip(cards, facts).enumerated().map { place, card -> Result<SubscriptionAnswer, any Error> in
-            card.1.flatMap { facts in
+            card.1.mapError { card.0.refusal(instead: $0) }.flatMap { facts in
                 reports.append((place, CardReport(card: card.0, facts: facts, orchestrator: self)))
                 // Takes the place of the answer to come.
                 return .failure(Problem.internalError())

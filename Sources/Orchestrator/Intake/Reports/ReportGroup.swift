@@ -166,33 +166,42 @@ struct ReportGroup {
         let cards = reports.map(\.card)
         let apps = cards.map(\.app.rawValue)
         let ids = cards.map(\.device.rawValue)
-        let rows = try await connection.pipeline([
-            .planningOnce,
-            """
-            SELECT r.place - 1, d.device_key, d.environment::text,
-                   coalesce(r.os_version, d.os_version) IS DISTINCT FROM d.os_version
-                   OR coalesce(r.app_version, d.app_version) IS DISTINCT FROM d.app_version,
-                   \(unescaped: Installations.isStale("r.installation", hasGeneration: "r.has_generation")),
-                   \(unescaped: Installations.isNew("r.installation"))
-            FROM unnest(
-                \(apps), \(ids), \(cards.map { $0.request.osVersion?.description }),
-                \(cards.map { $0.request.appVersion?.description }), \(cards.map(\.request.installation)),
-                \(cards.map { $0.request.generation != nil })
-            ) WITH ORDINALITY
-                AS r(bundle_id, device_id, os_version, app_version, installation, has_generation, place)
-            JOIN devices AS d USING (bundle_id, device_id)
-            ORDER BY d.device_key FOR NO KEY UPDATE OF d
-            """,
-            """
-            SELECT activity_key, coalesce(apns_channel_id, '') FROM channels
-            WHERE activity_key = ANY(\(onChannels)) AND lost_at IS NULL
-            """,
-        ])
+        let ticketed = reports.indices.filter { reports[$0].card.ticket != nil }
+        let admission = ticketed.isEmpty ? [] : [TicketedCard.admission(of: reports, at: ticketed)]
+        let rows = try await connection.pipeline(
+            [
+                .planningOnce,
+                """
+                SELECT r.place - 1, d.device_key, d.environment::text,
+                       coalesce(r.os_version, d.os_version) IS DISTINCT FROM d.os_version
+                       OR coalesce(r.app_version, d.app_version) IS DISTINCT FROM d.app_version,
+                       \(unescaped: Installations.isStale("r.installation", hasGeneration: "r.has_generation")),
+                       \(unescaped: Installations.isNew("r.installation"))
+                FROM unnest(
+                    \(apps), \(ids), \(cards.map { $0.request.osVersion?.description }),
+                    \(cards.map { $0.request.appVersion?.description }), \(cards.map(\.request.installation)),
+                    \(cards.map { $0.request.generation != nil })
+                ) WITH ORDINALITY
+                    AS r(bundle_id, device_id, os_version, app_version, installation, has_generation, place)
+                JOIN devices AS d USING (bundle_id, device_id)
+                ORDER BY d.device_key FOR NO KEY UPDATE OF d
+                """,
+                """
+                SELECT activity_key, coalesce(apns_channel_id, '') FROM channels
+                WHERE activity_key = ANY(\(onChannels)) AND lost_at IS NULL
+                """,
+            ] + admission
+        )
+        if !ticketed.isEmpty {
+            let good = Set(try rows[3].decoded(as: Int64.self).map(Int.init))
+            for place in ticketed where !good.contains(place) { devices[place] = .failure(.otherActivity) }
+        }
         let channels = Dictionary(grouping: try rows[2].decoded(as: (Int64, String).self)) { $0.0 }
             .mapValues { $0.map(\.1) }
         for (place, key, environment, isNewer, isStale, isNew) in try rows[1].decoded(
             as: (Int64, Int64, String, Bool, Bool, Bool).self
         ) {
+            guard devices[Int(place)] == nil else { continue }
             let environment: APNSEnvironment = try .stored(environment)
             devices[Int(place)] = Result { () throws(Problem) in
                 try check(reports[Int(place)], environment, channels)

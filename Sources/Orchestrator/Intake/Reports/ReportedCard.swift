@@ -20,9 +20,20 @@ struct ReportedCard: Sendable {
     let device: DeviceID
     let request: SubscriptionRequest
     var idempotencyKey: IdempotencyKey?
+    /// What it came with, if that names no activities: only who has a part in the activity may report then.
+    var ticket: RegistrationTicket?
 
     var name: ActivityFacts.Name { ActivityFacts.Name(app: app, id: activity) }
     var deviceName: Device { Device(app: app, id: device) }
+
+    /// What is answered if the activity cannot be read: the bearer of a ticket is not told that it does not exist.
+    func refusal(instead error: any Error) -> any Error {
+        if ticket != nil, let problem = error as? Problem, problem.status == 404 {
+            Problem.otherActivity
+        } else {
+            error
+        }
+    }
 }
 
 /// A report whose activity is known.

@@ -62,7 +62,7 @@ extension RegistrationTicket {
 }
 
 extension Problem {
-    fileprivate static let otherActivity = ticketForbidden("The ticket is not for this activity.")
+    static let otherActivity = ticketForbidden("The ticket is not for this activity.")
     fileprivate static let otherEnvironment = ticketForbidden("The ticket is for the other environment.")
 }
 

@@ -6,7 +6,12 @@ import Store
 ///
 /// The key is derived from the master key for this use alone; it cannot open what the master key has sealed.
 struct TicketSeal: Sendable {
-    let keys: MasterKeys
+    /// Those of all master keys; the first one seals.
+    private let keys: Result<[[UInt8]], CryptographyError>
+
+    init(keys masterKeys: MasterKeys) {
+        keys = Result { () throws(CryptographyError) in try masterKeys.derived(for: Self.use) }
+    }
 
     /// What every ticket begins with, and no API key.
     static let prefix = "tally_ticket_"
@@ -15,8 +20,7 @@ struct TicketSeal: Sendable {
 
     func seal(_ ticket: RegistrationTicket) throws -> String {
         let payload = ticket.json.serialized()
-        let key = try keys.derived(for: Self.use)[0]
-        let code = HMACSHA256.authenticationCode(for: payload, key: key)
+        let code = HMACSHA256.authenticationCode(for: payload, key: try keys.get()[0])
         return "\(Self.prefix)\(Base64URL.encode(payload)).\(Base64URL.encode(code))"
     }
 
@@ -26,7 +30,7 @@ struct TicketSeal: Sendable {
         let parts = text.dropFirst(Self.prefix.count).split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, let payload = Base64URL.decode(String(parts[0])),
             let code = Base64URL.decode(String(parts[1])),
-            try keys.derived(for: Self.use).contains(where: { HMACSHA256.isValid(code, for: payload, key: $0) })
+            try keys.get().contains(where: { HMACSHA256.isValid(code, for: payload, key: $0) })
         else { return nil }
         return RegistrationTicket(json: try JSONValue.parse(payload))
     }

@@ -30,7 +30,7 @@ struct StartClaims: Sendable {
     let contentState: CompactJSON
 
     /// Starts claimed at once; what a crash between claim and answer leaves in doubt.
-    static let batchSize = 100
+    static let batchSize = 250
 
     struct Batch: Sendable {
         /// To be sent.
@@ -97,7 +97,7 @@ struct StartClaims: Sendable {
                 }
             }
             let isOnChannel = batch.starts.contains { $0.capability == .withInputPushChannel }
-            _ = try await connection.pipeline(
+            _ = try await connection.commit(
                 [store(decisions)] + verdicts.statements + (isOnChannel ? [LateStarts.begin(of: activity)] : [])
             )
             return batch
@@ -170,7 +170,8 @@ struct StartClaims: Sendable {
     /// One by one by key: the activity is locked meanwhile, so no plan may read all of its starts.
     private func read(_ keys: [Int64], on connection: PostgresConnection) async throws -> [Due] {
         let window = Duration.seconds(activity.policy.startBudget.windowSeconds)
-        let rows = try await connection.query(
+        let results = try await connection.pipeline([
+            .planningOnce,
             """
             SELECT s.device_key, s.state::text, s.attempts, s.failures, s.fell_back, t.token, d.os_version,
                    d.activities_enabled, d.frequent_pushes_enabled, d.device_token, \(unescaped: AudienceCoverage.condition),
@@ -192,9 +193,9 @@ struct StartClaims: Sendable {
                 WHERE o.device_key = s.device_key AND o.claimed_at > now() - \(window) AND o.attempts > 0
             ) AS spent
             ORDER BY s.device_key
-            """
-        )
-        return try rows.decoded(as: Due.Row.self).map { try Due($0) }
+            """,
+        ])
+        return try results[1].decoded(as: Due.Row.self).map { try Due($0) }
     }
 
     /// The condition that there is a card of the start `s` already. A report settles the starts that it finds; one that

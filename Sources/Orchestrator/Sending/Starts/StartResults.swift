@@ -76,14 +76,14 @@ struct StartResults: Sendable {
         let devices: Query = """
             SELECT device_key FROM devices WHERE device_key = ANY(\(deviceKeys)) ORDER BY device_key FOR KEY SHARE
             """
-        if isRepeat, try await connection.pipeline([devices, look(activity)])[1].isEmpty { return }
+        if isRepeat, try await connection.pipeline([.planningOnce, devices, look(activity)])[2].isEmpty { return }
         let results = try await connection.pipeline(
-            [devices]
+            [.planningOnce, devices]
                 + (deadDeviceTokens.isEmpty ? [] : [DeviceTokens.forget(deadDeviceTokens)])
                 // Judged before the look: whether a start is tried again depends on the tokens that are left.
                 + (deadTokens.isEmpty ? [] : [tokenDeaths(activity)]) + [look(activity)]
         )
-        let present = Set(try results[0].decoded(as: Int64.self))
+        let present = Set(try results[1].decoded(as: Int64.self))
         var open: [Int64: (isRenewed: Bool, hasLiveToken: Bool)] = [:]
         for (key, isRenewed, hasLiveToken) in try results[results.count - 1].decoded(as: (Int64, Bool, Bool).self) {
             open[key] = (isRenewed, hasLiveToken)
@@ -96,7 +96,7 @@ struct StartResults: Sendable {
                 statements.append(SegmentRows.announce(activityKeys: [activity.key]))
             }
         }
-        _ = try await connection.pipeline(statements)
+        _ = try await connection.commit(statements)
     }
 
     private var deviceKeys: [Int64] { answers.map(\.start.deviceKey) }

@@ -55,7 +55,7 @@ struct StartTurn: Sendable {
 
     /// Batches on their way at the same time, so that a start costs no round trip to APNs of its own. After a crash so
     /// many are in doubt at most.
-    private static let batchesAtOnce = 4
+    static let batchesAtOnce = 4
 
     private func send(_ claims: StartClaims, _ content: Content) async throws -> SegmentWorker.Turn {
         try await withThrowingTaskGroup(of: SegmentWorker.Turn.self) { group in

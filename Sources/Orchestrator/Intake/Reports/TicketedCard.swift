@@ -1,0 +1,38 @@
+import ActivityModel
+import Postgres
+
+/// Whether a ticket that names no activities is good for a report: its device or its user is in the audience, or the
+/// device has a card of the activity or was to be started.
+///
+/// The audience is forgotten at the end; a phone that was offline until then may report its card all the same, if the
+/// start named it or its user.
+enum TicketedCard {
+    /// The statement that gives the places of those for which the tickets are good, each by its own key.
+    static func admission(of reports: [CardReport], at places: [Int]) -> Query {
+        let tickets = places.map { reports[$0].card.ticket }
+        return """
+            SELECT r.place
+            FROM unnest(
+                \(places.map(Int64.init)), \(places.map { reports[$0].facts.key }), \(tickets.map { $0?.device.rawValue }),
+                \(tickets.map { $0?.user?.rawValue })
+            ) AS r(place, activity_key, device_id, user_id)
+            JOIN activities AS a ON a.activity_key = r.activity_key
+            WHERE a.audience_all
+               OR EXISTS (SELECT FROM audience_members AS m
+                          WHERE m.activity_key = a.activity_key AND m.kind = 'device' AND m.member_id = r.device_id OFFSET 0)
+               OR EXISTS (SELECT FROM audience_members AS m
+                          WHERE m.activity_key = a.activity_key AND m.kind = 'user' AND m.member_id = r.user_id OFFSET 0)
+               OR EXISTS (SELECT FROM devices AS d
+                          WHERE d.bundle_id = a.bundle_id AND d.device_id = r.device_id AND (
+                            EXISTS (SELECT FROM subscriptions AS s
+                                    WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key OFFSET 0)
+                            OR EXISTS (SELECT FROM starts AS s
+                                       WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key OFFSET 0))
+                          OFFSET 0)
+               OR CASE WHEN a.state = 'ended' THEN
+                   coalesce((a.start_body #> '{audience,devices}')::jsonb ? r.device_id, false)
+                   OR coalesce((a.start_body #> '{audience,users}')::jsonb ? r.user_id, false)
+               END
+            """
+    }
+}
