@@ -89,12 +89,15 @@ package final class Orchestrator: Sendable {
         )
     }
 
+    /// Keeps this daemon's partitions. Start it last: then it stops first, and other daemons have the partitions before
+    /// this one has drained its listeners.
+    package var ownership: any Service { partitions }
+
     /// What has to run for accepted changes to reach phones, in the order in which it starts.
     package var services: [any Service] {
         [
             // Stops last: it writes what the others did to their end.
             store.timelineWriter,
-            partitions,
             Dispatcher(orchestrator: self),
             WorkNotifications(orchestrator: self),
             ChannelSweeper(orchestrator: self),

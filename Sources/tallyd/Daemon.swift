@@ -50,7 +50,7 @@ struct Daemon: Sendable {
         DaemonMetrics.read(orchestrator, metrics)
         let server = try server(of: orchestrator, metrics, onListening, logger)
         var group = ServiceGroupConfiguration(
-            services: companions + [database, client] + orchestrator.services + [server],
+            services: companions + [database, client] + orchestrator.services + [server, orchestrator.ownership],
             gracefulShutdownSignals: [.sigterm, .sigint],
             logger: logger
         )
