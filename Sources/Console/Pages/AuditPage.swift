@@ -57,7 +57,8 @@ enum AuditPage {
             case .scheduleCancelled, .scheduleRun: Address("/console/schedule", ["app": app, "id": subject])
             case .haltLifted: Address("/console/halt", ["app": app, "environment": subject])
             case .typeChanged: Address("/console/type", ["app": app, "name": subject])
-            case .apiKeyCreated, .apiKeyRevoked, .channelsReconciled, .deviceDeleted, .ticketIssued, .userErased, nil:
+            case .apiKeyCreated, .apiKeyRevoked, .channelsReconciled,
+                .deviceDeleted, .ticketIssued, .ticketKeyCreated, .ticketKeyRevoked, .ticketsRevoked, .userErased, nil:
                 nil
             }
         return page.map { "<a href=\"\($0)\">\(subject)</a>" } ?? HTML(subject)
