@@ -49,11 +49,13 @@ struct TokenOwnerTests {
                 if moment == (isFirstLate ? .afterCommit : .beforeCommit) { await halt.pass() }
             }
             let other = world.sibling(behind: gate)
-            async let first: Void = other.register("d1", token: "5a01")
-            await halt.arrivals(1)
-            try await world.register("d2", token: "5a01")
-            halt.open()
-            try await first
+            try await other.withIntake {
+                async let first: Void = other.register("d1", token: "5a01")
+                await halt.arrivals(1)
+                try await world.register("d2", token: "5a01")
+                halt.open()
+                try await first
+            }
             #expect(try await owners(world).count == 1)
         }
     }

@@ -120,7 +120,7 @@ struct OutdatedTypeTests {
             try await world.start(to: World.devices("new"))
             try await world.settle()
         } _: { world, other in
-            try await other.install("2.1", on: "new", token: "a1")
+            try await other.withIntake { try await other.install("2.1", on: "new", token: "a1") }
             try await world.settle()
             #expect(world.recorder.take().isEmpty)
             #expect(try await world.startState("new") == "withheld")
