@@ -191,4 +191,11 @@ failures.query("caught-up-forgets-a-new-token", DESTINATION, "AND s.update_token
 failures.query("leaving-card-rides", DESTINATION, " AND NOT s.leaving", "")
 failures.expression("old-alert-makes-a-body-too-large", f"{SENDING}/OutgoingChange.swift", "SizeLimit.device.excess(body.count) != nil", "false")
 
-AREAS = [ownership, fence, leases, ageing, stamping, walks, rings, merges, barriers, endings, starts, ledger, channels, failures]
+# What would read all cards of a large activity, and change no answer.
+reads = Area("reads", "^OrchestratorTests[.](RowWrite|LongAudience|AudienceTests)")
+reads.string("due-cards-are-read-for-each", DESTINATION, "CASE s.state WHEN 'due' THEN true ELSE false END", "s.state = 'due'")
+reads.string("empty-ring-is-sought-to-the-end", f"{SENDING}/SmallRings/EmptyRing.swift", " AND d.activity_key <= a.activity_key", "")
+reads.string("names-are-sought-in-their-order", "Store/Fragments/AudienceCoverage.swift", "ORDER BY m.kind, m.member_id LIMIT 1", "ORDER BY m.member_key LIMIT 1")
+reads.string("names-begin-with-the-name", "Store/Fragments/AudienceCoverage.swift", ") = \\(memberID), false)", ") >= \\(memberID), false)")
+
+AREAS = [reads, ownership, fence, leases, ageing, stamping, walks, rings, merges, barriers, endings, starts, ledger, channels, failures]

@@ -66,14 +66,13 @@ extension Orchestrator {
             """
             SELECT EXISTS (
                 SELECT FROM activities AS a
+                CROSS JOIN (
+                    SELECT \(ticket.device.rawValue)::text AS device_id, \(ticket.user?.rawValue)::text AS user_id
+                ) AS t
                 WHERE a.bundle_id = \(ticket.app.rawValue) AND a.activity_id = \(activity.rawValue) AND (
                     a.audience_all
-                    OR EXISTS (SELECT FROM audience_members AS m
-                               WHERE m.activity_key = a.activity_key AND m.kind = 'device'
-                                 AND m.member_id = \(ticket.device.rawValue))
-                    OR EXISTS (SELECT FROM audience_members AS m
-                               WHERE m.activity_key = a.activity_key AND m.kind = 'user'
-                                 AND m.member_id = \(ticket.user?.rawValue))
+                    OR \(unescaped: AudienceCoverage.names("device", "t.device_id"))
+                    OR \(unescaped: AudienceCoverage.names("user", "t.user_id"))
                     OR EXISTS (SELECT FROM devices AS d
                                WHERE d.bundle_id = a.bundle_id AND d.device_id = \(ticket.device.rawValue) AND (
                                  EXISTS (SELECT FROM subscriptions AS s
