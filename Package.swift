@@ -138,7 +138,7 @@ let package = Package(
             resources: [
                 .embedInCode("V0001_registry.sql"), .embedInCode("V0002_intake.sql"),
                 .embedInCode("V0003_channels.sql"), .embedInCode("V0004_delivery.sql"),
-                .embedInCode("V0005_record.sql"),
+                .embedInCode("V0005_record.sql"), .embedInCode("V0006_rejudgements.sql"),
             ],
             swiftSettings: swiftSettings
         ),

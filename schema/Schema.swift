@@ -10,5 +10,6 @@ package enum Schema {
         (3, "channels", PackageResources.V0003_channels_sql),
         (4, "delivery", PackageResources.V0004_delivery_sql),
         (5, "record", PackageResources.V0005_record_sql),
+        (6, "rejudgements", PackageResources.V0006_rejudgements_sql),
     ]
 }

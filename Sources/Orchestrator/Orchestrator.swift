@@ -105,6 +105,7 @@ package final class Orchestrator: Sendable {
             ScheduleRunner(orchestrator: self),
             PushQueue(orchestrator: self),
             RetentionDuty(orchestrator: self),
+            RejudgementDuty(orchestrator: self),
             HaltPatrol(orchestrator: self),
             WorkGauges(orchestrator: self),
             eventFeed,

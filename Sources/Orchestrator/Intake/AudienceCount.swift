@@ -45,10 +45,7 @@ enum AudienceCount {
                 SELECT d.device_key, d.device_id FROM devices AS d
                 WHERE d.bundle_id = a.bundle_id AND d.user_id = m.member_id AND d.environment = a.environment OFFSET 0
             ) AS d
-            WHERE m.kind = 'user' AND NOT \(AudienceStretch.isReachedWithAll) AND NOT EXISTS (
-                SELECT FROM audience_members AS o
-                WHERE o.activity_key = a.activity_key AND o.kind = 'device' AND o.member_id = d.device_id OFFSET 0
-            )
+            WHERE m.kind = 'user' AND NOT \(AudienceStretch.isReachedWithAll) AND NOT \(AudienceCoverage.names("device", "d.device_id"))
         ), (
             SELECT count(*) FROM activity AS a CROSS JOIN members AS m
             WHERE m.kind = 'user' AND NOT EXISTS (

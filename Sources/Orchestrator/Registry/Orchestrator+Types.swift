@@ -20,10 +20,27 @@ extension Orchestrator {
         force: Bool
     ) async throws -> TypeRegistration {
         let schemas = try await TypeSchemas(request.source, of: name, importer)
+        let registration = try await withCurrentType {
+            try await register(app, name, schemas, request, force: force)
+        }
+        let type = RegistryCaches.TypeKey(app: app, name: name)
+        registry.types.remove(type)
+        try await Rejudgement(orchestrator: self, type: type).run()
+        return registration
+    }
+
+    /// - Throws: ``OutdatedType`` if somebody else has changed its versions meanwhile; try again then.
+    private func register(
+        _ app: BundleID,
+        _ name: ActivityTypeName,
+        _ schemas: TypeSchemas,
+        _ request: TypeRequest,
+        force: Bool
+    ) async throws -> TypeRegistration {
         let foreseen = try await foresee(app, name) { versions in
             try schemas.change(&versions, minAppVersion: request.minAppVersion)
         }
-        let registration = try await database.withTransaction { connection in
+        return try await database.withTransaction { connection in
             try await requireApp(app, connection)
             let stored = try await Self.lockType(app, name, request.policy ?? Policy(), connection)
             let policy = request.policy ?? stored.policy
@@ -49,16 +66,13 @@ extension Orchestrator {
             }
             return registration
         }
-        registry.types.remove(RegistryCaches.TypeKey(app: app, name: name))
-        wakeUps.signal()
-        return registration
     }
 
     private struct WantedType {
         let schemas: TypeSchemas
         let policy: Policy
         let minAppVersion: AppVersion?
-        let foreseen: Rejudgement.Verdicts?
+        let foreseen: VersionForesight?
     }
 
     private static func register(
@@ -120,9 +134,12 @@ extension Orchestrator {
         }
         try await storePolicy(wanted.policy, app, name, connection)
         if newSchemas || newLeast {
-            let withheld = try await rejudge(app, name, versions, wanted.foreseen, connection)
-            findings += withheld
-            if !withheld.isEmpty, !force { throw Problem.incompatibleSchema(findings.map(\.fieldError)) }
+            guard let foreseen = wanted.foreseen, foreseen.before == versions else {
+                throw OutdatedType(type: RegistryCaches.TypeKey(app: app, name: name))
+            }
+            findings += foreseen.withheld.sorted().map { SchemaFinding(withheldFrom: $0) }
+            if !foreseen.withheld.isEmpty, !force { throw Problem.incompatibleSchema(findings.map(\.fieldError)) }
+            _ = try await connection.execute(Rejudgement.note(app, name))
         }
         return TypeRegistration(
             version: version,
@@ -165,25 +182,6 @@ extension Orchestrator {
             throw Problem.incompatibleSchema(findings.map(\.fieldError))
         }
         return findings
-    }
-
-    /// Judges the newest states of running activities by the versions that are stored now.
-    ///
-    /// - Returns: A finding for each app version from which the newest state is withheld now and was not before.
-    private static func rejudge(
-        _ app: BundleID,
-        _ name: ActivityTypeName,
-        _ before: TypeVersions,
-        _ foreseen: Rejudgement.Verdicts?,
-        _ connection: PostgresConnection
-    ) async throws -> [SchemaFinding] {
-        let after = TypeContext(
-            app: app,
-            name: name,
-            versions: try await TypeVersionRows.compiled(app, name) { try await connection.query($0) }
-        )
-        let withheld = try await Rejudgement(before: before, after: after).run(foreseen, on: connection)
-        return withheld.sorted().map { SchemaFinding(withheldFrom: $0) }
     }
 
     // MARK: Rows

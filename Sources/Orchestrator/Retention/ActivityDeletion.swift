@@ -33,6 +33,8 @@ struct ActivityDeletion: Sendable {
         var deleted = 0
         /// Where to go on; nil: there is nothing more to do.
         var next: Place?
+        /// Some may go, and somebody held them or rows of theirs. A look in a moment finds them free.
+        var isHeld = false
     }
 
     /// Activities looked at in one transaction.
@@ -48,12 +50,18 @@ struct ActivityDeletion: Sendable {
         guard let last = found.last else { return Outcome() }
         let next = found.count == Self.batchSize ? last.place : nil
         let keys = found.filter(\.isFree).map(\.place.activityKey)
-        guard !keys.isEmpty else { return Outcome(next: next) }
+        let isHeld = found.contains { $0.mayGo && !$0.isFree }
+        guard !keys.isEmpty else { return Outcome(next: next, isHeld: isHeld) }
         let results = try await connection.pipeline(
             Self.parts.map { $0.deletion(of: keys) } + [deletion(of: keys)]
         )
         let isPartial = results.dropLast().contains { $0.affectedRows == Self.rowLimit }
-        return Outcome(deleted: results.last?.affectedRows ?? 0, next: isPartial ? after : next)
+        let deleted = results.last?.affectedRows ?? 0
+        return Outcome(
+            deleted: deleted,
+            next: isPartial ? after : next,
+            isHeld: isHeld || (!isPartial && deleted < keys.count)
+        )
     }
 
     /// One transaction at a time. What is old can wait until another daemon is done with it; an app cannot.
@@ -79,8 +87,15 @@ struct ActivityDeletion: Sendable {
         }
     }
 
+    private struct Found {
+        let place: Place
+        let mayGo: Bool
+        /// It may go, and is locked for this transaction.
+        let isFree: Bool
+    }
+
     /// Locks those that may go; the lock keeps late reports of phones from adding to them.
-    private func look(on connection: PostgresConnection) async throws -> [(place: Place, isFree: Bool)] {
+    private func look(on connection: PostgresConnection) async throws -> [Found] {
         let (age, app) = limits
         let rows = try await connection.query(
             """
@@ -89,17 +104,19 @@ struct ActivityDeletion: Sendable {
                 WHERE ended_at < now() - \(age) AND (\(app?.rawValue)::text IS NULL OR bundle_id = \(app?.rawValue))
                   AND (ended_at, activity_key) > (\(after.endedAt), \(after.activityKey))
                 ORDER BY ended_at, activity_key LIMIT \(Self.batchSize)
+            ), going AS MATERIALIZED (
+                SELECT a.activity_key FROM old JOIN activities AS a USING (activity_key) WHERE \(unescaped: isFree)
             ), free AS MATERIALIZED (
-                SELECT a.activity_key FROM old JOIN activities AS a USING (activity_key)
-                WHERE \(unescaped: isFree)
+                SELECT a.activity_key FROM going JOIN activities AS a USING (activity_key)
                 ORDER BY a.activity_key FOR UPDATE OF a SKIP LOCKED
             )
-            SELECT old.ended_at, old.activity_key, free.activity_key IS NOT NULL
-            FROM old LEFT JOIN free USING (activity_key) ORDER BY old.ended_at, old.activity_key
+            SELECT old.ended_at, old.activity_key, going.activity_key IS NOT NULL, free.activity_key IS NOT NULL
+            FROM old LEFT JOIN going USING (activity_key) LEFT JOIN free USING (activity_key)
+            ORDER BY old.ended_at, old.activity_key
             """
         )
-        return try rows.decoded(as: (PGTimestamp, Int64, Bool).self).map { endedAt, key, isFree in
-            (Place(endedAt: endedAt, activityKey: key), isFree)
+        return try rows.decoded(as: (PGTimestamp, Int64, Bool, Bool).self).map { endedAt, key, mayGo, isFree in
+            Found(place: Place(endedAt: endedAt, activityKey: key), mayGo: mayGo, isFree: isFree)
         }
     }
 

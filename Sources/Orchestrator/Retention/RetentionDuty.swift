@@ -13,21 +13,27 @@ struct RetentionDuty: Service, CustomStringConvertible {
     let orchestrator: Orchestrator
 
     private static let interval = Duration.seconds(600)
+    /// How long what somebody holds is left alone. Locks last for moments.
+    private static let pause = Duration.seconds(1)
 
     var description: String { "retention-duty" }
 
     func run() async {
         await repeating("delete old activities", every: Self.interval, logger: orchestrator.logger) {
-            _ = try await deleteDue()
+            while try await pass().isHeld { try await Task.sleep(for: Self.pause) }
         }
     }
 
+    /// One pass; how many activities it deleted.
+    func deleteDue() async throws -> Int { try await pass().deleted }
+
     /// One pass. It ends when all that may go has gone, or another daemon is about it.
     ///
-    /// - Returns: How many activities it deleted.
-    func deleteDue() async throws -> Int {
-        guard let retention = orchestrator.settings.keptAfterEnd else { return 0 }
+    /// - Returns: How many activities it deleted, and whether it left some that somebody held.
+    private func pass() async throws -> (deleted: Int, isHeld: Bool) {
+        guard let retention = orchestrator.settings.keptAfterEnd else { return (0, false) }
         var count = 0
+        var isHeld = false
         var place: ActivityDeletion.Place? = .oldest
         while let after = place, !Task.isCancelled {
             let beginning = ContinuousClock.now
@@ -38,12 +44,13 @@ struct RetentionDuty: Service, CustomStringConvertible {
                 Counter(label: "tally_activities_deleted_total").increment(by: outcome.deleted)
             }
             count += outcome.deleted
+            if outcome.isHeld { isHeld = true }
             place = outcome.next
             // The database has other things to do: it rests for as long as this took.
             if place != nil { try? await Task.sleep(for: beginning.duration(to: .now)) }  // throws only when cancelled
         }
         if count > 0 { orchestrator.logger.info("old activities are deleted", metadata: ["count": "\(count)"]) }
-        return count
+        return (count, isHeld)
     }
 }
 

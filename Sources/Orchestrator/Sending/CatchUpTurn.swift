@@ -138,7 +138,8 @@ struct CatchUpTurn: Sendable {
                 fixedPriority: .ten
             )
         try await store(
-            exceptions.statements + [Destination.forget(exceptions.settled(of: begun), activity.key)],
+            exceptions.statements
+                + [Destination.forget(begun, settled: exceptions.settled(of: begun), activity.key)],
             of: begun
         )
     }

@@ -75,12 +75,12 @@ extension Destination {
             }
     }
 
-    /// The statement that forgets cards which were ended on their phones, or cannot be.
-    static func forget(_ destinations: [Destination], _ activityKey: Int64) -> Query {
+    /// The statement that forgets cards which were ended on their phones (`settled`), or cannot be.
+    static func forget(_ destinations: [Destination], settled: [Destination], _ activityKey: Int64) -> Query {
         """
         DELETE FROM subscriptions
-        WHERE activity_key = \(activityKey) AND leaving
-          AND (device_key = ANY(\(destinations.map(\.deviceKey))) OR state IN ('dead', 'rejected'))
+        WHERE activity_key = \(activityKey) AND device_key = ANY(\(destinations.map(\.deviceKey))) AND leaving
+          AND (device_key = ANY(\(settled.map(\.deviceKey))) OR state IN ('dead', 'rejected'))
         """
     }
 

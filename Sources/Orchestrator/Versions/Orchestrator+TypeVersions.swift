@@ -18,11 +18,6 @@ extension Orchestrator {
         _ request: TypeVersionRequest
     ) async throws -> TypeVersionResource {
         guard let number = Int32(exactly: version) else { throw Problem.notFound("the version") }
-        let foreseen = try await foresee(app, name) { versions in
-            for index in versions.indices where versions[index].version == version {
-                versions[index].isRetired = request.retired
-            }
-        }
         try await database.withTransaction { connection in
             let rows = try await connection.pipeline([
                 """
@@ -59,35 +54,16 @@ extension Orchestrator {
                     after: Self.auditJSON(version, isRetired: request.retired),
                     on: connection
                 )
+                _ = try await connection.execute(Rejudgement.note(app, name))
             }
-            let after = TypeContext(
-                app: app,
-                name: name,
-                versions: try await TypeVersionRows.compiled(app, name) { try await connection.query($0) }
-            )
-            _ = try await Rejudgement(before: before, after: after).run(foreseen, on: connection)
         }
-        registry.types.remove(RegistryCaches.TypeKey(app: app, name: name))
-        wakeUps.signal()
+        let type = RegistryCaches.TypeKey(app: app, name: name)
+        registry.types.remove(type)
+        try await Rejudgement(orchestrator: self, type: type).run()
         return try await typeVersion(app, name, version)
     }
 
     private static func auditJSON(_ version: Int, isRetired: Bool) -> JSONValue {
         ["version": .number(JSONNumber(version)), "retired": .bool(isRetired)]
-    }
-
-    /// What a change of a type's versions will mean to what runs, judged before it locks the type; nil for a type that
-    /// is not there yet.
-    func foresee(
-        _ app: BundleID,
-        _ name: ActivityTypeName,
-        _ change: (inout [TypeContext.Version]) throws -> Void
-    ) async throws -> Rejudgement.Verdicts? {
-        var versions = try await TypeVersionRows.compiled(app, name) { try await database.query($0) }
-        guard !versions.isEmpty else { return nil }
-        let before = TypeContext(app: app, name: name, versions: versions).versions
-        try change(&versions)
-        let after = TypeContext(app: app, name: name, versions: versions)
-        return try await Rejudgement(before: before, after: after).foresee(from: database)
     }
 }

@@ -4,9 +4,20 @@ package enum AudienceCoverage {
     /// covered, nor one whose user has signed out, nor one that is in the other environment now.
     package static let condition = """
         (d.environment = a.environment AND (a.audience_all
-         OR EXISTS (SELECT FROM audience_members AS m
-                    WHERE m.activity_key = a.activity_key AND m.kind = 'device' AND m.member_id = d.device_id)
-         OR EXISTS (SELECT FROM audience_members AS m
-                    WHERE m.activity_key = a.activity_key AND m.kind = 'user' AND m.member_id = d.user_id)))
+         OR \(names("device", "d.device_id"))
+         OR \(names("user", "d.user_id"))))
         """
+
+    /// The condition that the audience of the activity `a` names a member. Looks at one entry of the index.
+    ///
+    /// The order forces the index by name. A plan that was made while the table was empty takes the index in the order of
+    /// naming instead, and then reads all members for each one that is looked up.
+    package static func names(_ kind: String, _ memberID: String) -> String {
+        """
+        coalesce((SELECT m.member_id FROM audience_members AS m
+                  WHERE m.activity_key = a.activity_key AND m.kind <= '\(kind)'
+                    AND (m.kind, m.member_id) >= ('\(kind)', \(memberID))
+                  ORDER BY m.kind, m.member_id LIMIT 1) = \(memberID), false)
+        """
+    }
 }

@@ -83,6 +83,43 @@ struct IdempotencyTests {
         }
     }
 
+    @Test("A change whose COMMIT broke is there once when its key was repeated", arguments: [false, true])
+    func brokenCommit(tookEffect: Bool) async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.update(score: 7)
+            // The answer to COMMIT is lost; or the connection breaks in the middle of it, when constraints are checked.
+            let gate = StatementGate { (moment) async throws(PostgresError) in
+                if tookEffect, moment == .afterCommit { throw PostgresError(.commitUnknown) }
+            }
+            if !tookEffect {
+                try await world.database.withConnection { connection in
+                    try await connection.executeScript(
+                        """
+                        CREATE FUNCTION break() RETURNS trigger LANGUAGE plpgsql AS
+                            'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END';
+                        CREATE CONSTRAINT TRIGGER break AFTER INSERT ON changes DEFERRABLE INITIALLY DEFERRED
+                            FOR EACH ROW EXECUTE FUNCTION break();
+                        """
+                    )
+                }
+            }
+            let other = world.sibling(behind: gate)
+            try await other.withIntake {
+                let error = await #expect(throws: PostgresError.self) {
+                    try await other.update(score: 1, alert: "Messi", key: key("a"))
+                }
+                #expect(error.flatMap { other.orchestrator.problem(for: $0) }?.code == "outcome_unknown")
+            }
+            #expect(try await world.show().revision == (tookEffect ? 3 : 2))
+            _ = try await world.database.execute("DROP TRIGGER IF EXISTS break ON changes")
+            for _ in 1...2 {
+                #expect(try await world.update(score: 1, alert: "Messi", key: key("a")).revision == 3)
+            }
+            #expect(try await world.number("SELECT count(*) FROM changes WHERE alert IS NOT NULL") == 1)
+        }
+    }
+
     @Test("A key is kept for 24 hours, then it is new, and is forgotten")
     func expiry() async throws {
         try await withWorld { world in

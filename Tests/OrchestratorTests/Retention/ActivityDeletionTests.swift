@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Orchestrator
@@ -115,6 +116,38 @@ struct ActivityDeletionTests {
                 #expect(try await world.show().state == .ended)
             }
             #expect(try await delete(world) == 1)
+        }
+    }
+
+    @Test(
+        "What somebody held goes a moment later, and not with the next pass",
+        arguments: [
+            "SELECT FROM subscriptions LIMIT 1 FOR NO KEY UPDATE", "SELECT FROM activities FOR NO KEY UPDATE",
+        ]
+    )
+    func heldForAMoment(hold: String) async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.crowd(2)
+            try await world.end()
+            try await world.settle()
+            try await world.pass(Self.month)
+            let (passes, passed) = AsyncStream.makeStream(of: Void.self)
+            let gate = StatementGate { (moment) async throws(PostgresError) in
+                if moment == .afterCommit { passed.yield() }
+            }
+            let duty = RetentionDuty(orchestrator: world.sibling(behind: gate).orchestrator)
+            let running = try await world.database.withTransaction { connection in
+                _ = try await connection.query(Query(unescaped: hold))
+                let running = Task { await duty.run() }
+                for await _ in passes { break }
+                return running
+            }
+            try await eventually("the activity is deleted") {
+                try await world.number("SELECT count(*) FROM activities") == 0
+            }
+            running.cancel()
+            await running.value
         }
     }
 

@@ -1,3 +1,4 @@
+import APITypes
 import ActivityModel
 import Postgres
 import Synchronization
@@ -119,6 +120,70 @@ struct RowWriteTests {
             #expect(world.recorder.take().count == 3)
             #expect(try await read(world) - before < 1_000)
         }
+    }
+
+    @Test("The end of one card of a large activity looks at few of the others")
+    func oneOfMany() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.crowd(5_000)
+            try await world.settle()
+            try await world.database.withConnection { connection in
+                try await connection.executeScript("VACUUM (ANALYZE)", timeout: .seconds(60))
+            }
+            let before = try await read(world)
+            let device = DeviceID(stored: "crowd2500")
+            try await world.orchestrator.unsubscribe(world.app, ActivityID(stored: "final"), device)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == [World.crowdToken(2_500)])
+            #expect(try await world.subscription("crowd2500") == nil)
+            #expect(try await read(world) - before < 1_000)
+        }
+    }
+
+    @Test("Many cards that are due are looked at a few times each, also by a plan that expects none")
+    func manyDue() async throws {
+        try await withWorld { world in
+            let cards = 3_000
+            try await world.start()
+            try await world.crowd(cards)
+            try await world.settle()
+            try await world.database.withConnection { connection in
+                try await connection.executeScript("VACUUM (ANALYZE)", timeout: .seconds(60))
+            }
+            // They show the newest state, so each goes back on the ring without a push.
+            _ = try await world.database.pipeline([
+                "UPDATE subscriptions SET state = 'due', due_at = now()", "UPDATE segments SET due_at = now()",
+            ])
+            let before = try await read(world)
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+            #expect(try await world.number("SELECT count(*) FROM subscriptions WHERE state = 'riding'") == Int64(cards))
+            #expect(try await read(world) - before < 50 * Int64(cards))
+        }
+    }
+
+    @Test("A change that nobody follows reads no index entries of another activity")
+    func nobodyFollows() async throws {
+        try await withWorld { world in
+            try await world.start("unfollowed")
+            try await world.start()
+            try await world.crowd(3_000)
+            try await world.settle()
+            // Its cards leave thousands of dead entries behind those of the first activity.
+            _ = try await world.database.execute("UPDATE subscriptions SET state = 'over'")
+            let before = try await entries(world)
+            try await world.update("unfollowed", score: 1)
+            #expect(try await entries(world) - before < 100)
+        }
+    }
+
+    /// Entries that indexes of cards have given so far, dead ones included.
+    private func entries(_ world: World) async throws -> Int64 {
+        try await publishStatistics(world)
+        return try await world.number(
+            "SELECT sum(idx_tup_read)::int8 FROM pg_stat_user_indexes WHERE relname = 'subscriptions'"
+        ) ?? 0
     }
 
     /// Rows of cards that were looked at so far.

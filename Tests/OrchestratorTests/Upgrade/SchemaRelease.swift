@@ -9,7 +9,7 @@ struct SchemaRelease: Sendable {
     var load: [String] = []
 
     /// In the order of their versions.
-    static let all = [baseline]
+    static let all = [baseline, rejudgements]
 
     /// An activity of each kind in the middle of its life, and a row in every other table. The signing key is written by
     /// the test, which knows the secret.
@@ -208,5 +208,10 @@ struct SchemaRelease: Sendable {
             "INSERT INTO wake_ups (activity_key) SELECT activity_key FROM activities WHERE activity_id = 'loaded'",
             "INSERT INTO events (kind, bundle_id) VALUES ('clock_skew', 'com.example.app')",
         ]
+    )
+
+    private static let rejudgements = SchemaRelease(
+        version: 2,
+        rows: "INSERT INTO rejudgements (bundle_id, type_name) VALUES ('com.example.app', 'Game')"
     )
 }

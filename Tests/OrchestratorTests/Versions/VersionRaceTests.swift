@@ -27,7 +27,7 @@ struct VersionRaceTests {
         let isOver = Mutex(false)
     }
 
-    @Test("A state that comes while a version is being judged is judged, too; what came before is not held up for it")
+    @Test("A state that comes after the running ones were looked at, and before the type is locked, is judged, too")
     func rejudgement() async throws {
         try await withWorld { world in
             try await world.install("2.1", on: "new")
@@ -42,7 +42,7 @@ struct VersionRaceTests {
                 guard moment == .betweenTransactions,
                     passed.withLock({
                         $0 += 1; return $0
-                    }) == 5
+                    }) == Self.transactionOfTheType
                 else { return }
                 await meanwhile.pass()
             }
@@ -51,13 +51,6 @@ struct VersionRaceTests {
                 group.addTask { try await other.registerVersion(force: true) }
                 await meanwhile.arrivals(1)
                 try await world.updateOld(score: 1)
-                // Whoever judges this one once more, while nothing is accepted, finds another verdict.
-                try await world.database.execute(
-                    """
-                    UPDATE changes SET content_state = '{"score":0}'
-                    WHERE activity_key = (SELECT activity_key FROM activities WHERE activity_id = 'semi')
-                    """
-                )
                 meanwhile.open()
                 try await group.waitForAll()
             }
@@ -70,6 +63,9 @@ struct VersionRaceTests {
             #expect(withheld.map { "\($0) \($1)" } == ["final true", "semi false"])
         }
     }
+
+    /// The versions, a page of activities and their states are read before it.
+    private static let transactionOfTheType = 4
 
     /// Lets so much time pass that all barriers get stamps of their own.
     private func settle(_ world: World) async throws {

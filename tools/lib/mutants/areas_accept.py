@@ -17,6 +17,8 @@ accept.expression("schedule-is-not-settled", GROUP, "!settled.isEmpty", "false",
 accept.statement("accepted-is-forgotten-within-a-group", GROUP, "place.accepted(change)")
 accept.expression("least-ring-is-not-asked", GROUP, "row.completed < known.completed", "row.completed > known.completed")
 
+accept.expression("a-locked-activity-holds-up-its-group", GROUP, 'isPatient ? "" : "SKIP LOCKED"', '""')
+
 idempotency = Area("idempotency", "^OrchestratorTests[.](Idempot|Batch|CountedAnswer|GroupedWork|ActivityDeletion)")
 KEPT = "Store/Requests/KeptAnswers.swift"
 idempotency.expression("other-body-is-answered", KEPT, "kept.bodyHash == key.bodyHash", "true")
@@ -27,6 +29,9 @@ idempotency.expression("race-is-an-error", KEPT, 'error.sqlState == "23505"', "f
 idempotency.expression("deletion-race-is-an-error", KEPT, 'error.sqlState == "23503"', "false")
 idempotency.expression("group-does-not-see-its-answers", GROUP, "try kept.answer(to: key)", "nil")
 idempotency.statement("group-keeps-no-answers", GROUP, "if let key = command.idempotencyKey { kept.keep(answer, for: key) }")
+
+idempotency.expression("what-is-locked-is-answered", "Orchestrator/Intake/Grouping/GroupedWork.swift", "!isPatient", "false", at="butLocked: !isPatient")
+idempotency.expression("what-is-held-waits-for-the-next-pass", "Orchestrator/Retention/ActivityDeletion.swift", "$0.mayGo && !$0.isFree", "false")
 
 schedules = Area("schedules", "^OrchestratorTests[.](Schedule|Pacing)")
 RUNNER = "Orchestrator/Schedules/ScheduleRunner.swift"

@@ -109,12 +109,16 @@ POLICY = f"{MODEL}/Policy/Policy.swift"
 bodies.expression("expiration-on-a-channel-without-storage", POLICY, "storage == ChannelStorage.none", "false")
 bodies.expression("no-expiration", POLICY, "seconds == 0", "true", at="|| seconds == 0 ?")
 
-versions = Area("versions", "^ActivityModelTests[.].*Version|^OrchestratorTests[.](.*Version|Compatib|Withheld|Widening|Alignment)")
+versions = Area("versions", "^ActivityModelTests[.].*Version|^OrchestratorTests[.](.*Version|Compatib|Withheld|Widening|Alignment|Rejudgement)")
 VERSIONS = f"{LIFECYCLE}/TypeVersions.swift"
 versions.expression("least-version-is-too-old", VERSIONS, "$0 <= appVersion", "$0 < appVersion")
 versions.expression("retired-counts", VERSIONS, "self.steps.filter { !$0.isRetired }", "self.steps")
 versions.expression("unknown-app-is-the-newest", VERSIONS, "current.first ?? newest", "newest")
 versions.expression("replaced-version-stays", VERSIONS, "$0 < taken", "$0 <= taken")
+REJUDGEMENT = "Orchestrator/Versions/Rejudgement.swift"
+versions.expression("older-verdict-stands", REJUDGEMENT, "revisions[$0.activityKey] == $0.revision", "true")
+versions.expression("only-one-page-is-judged", REJUDGEMENT, "page.last != nil", "false", at="return page.last != nil")
+versions.expression("withheld-unasked", "Orchestrator/Registry/Orchestrator+Types.swift", "!foreseen.withheld.isEmpty", "false", at="if !foreseen.withheld.isEmpty, !force")
 
 replays = Area("replays", "^ActivityModelTests[.].*Start|^OrchestratorTests[.](StartRequest|Accept)")
 RECORD = f"{LIFECYCLE}/StartRecord.swift"

@@ -1,5 +1,6 @@
 import ActivityModel
 import Postgres
+import Store
 
 /// Whether a ticket that names no activities is good for a report: its device or its user is in the audience, or the
 /// device has a card of the activity or was to be started.
@@ -18,10 +19,8 @@ enum TicketedCard {
             ) AS r(place, activity_key, device_id, user_id)
             JOIN activities AS a ON a.activity_key = r.activity_key
             WHERE a.audience_all
-               OR EXISTS (SELECT FROM audience_members AS m
-                          WHERE m.activity_key = a.activity_key AND m.kind = 'device' AND m.member_id = r.device_id OFFSET 0)
-               OR EXISTS (SELECT FROM audience_members AS m
-                          WHERE m.activity_key = a.activity_key AND m.kind = 'user' AND m.member_id = r.user_id OFFSET 0)
+               OR \(unescaped: AudienceCoverage.names("device", "r.device_id"))
+               OR \(unescaped: AudienceCoverage.names("user", "r.user_id"))
                OR EXISTS (SELECT FROM devices AS d
                           WHERE d.bundle_id = a.bundle_id AND d.device_id = r.device_id AND (
                             EXISTS (SELECT FROM subscriptions AS s
