@@ -10,7 +10,8 @@ struct PageCommandTests {
     static let pages = [
         "README.md", "guides/backend.md", "guides/console.md", "guides/on-call.md", "guides/release-app-version.md",
         "guides/scheduled-end.md", "reference/channels.md", "reference/command-line.md", "reference/configuration.md",
-        "reference/events.md", "reference/policy.md", "reference/schemas.md", "reference/verdicts.md",
+        "reference/events.md", "reference/policy.md", "reference/schemas.md", "reference/tickets.md",
+        "reference/verdicts.md",
     ]
 
     /// Pages that another test runs as a whole.
