@@ -34,7 +34,7 @@ def prepare(folder, root, files):
     """Makes the package in `folder`, or brings it up to date: what has not changed keeps its time."""
     folder.mkdir(parents=True, exist_ok=True)
     changed_modules = {Path(file).parts[1] for file in files}
-    for name in ["Tests", "schema", "docs"]:
+    for name in ["Plugins", "Tests", "schema", "docs"]:
         link(folder / name, root / name)
     for module in sorted(path.name for path in (root / "Sources").iterdir()):
         target = folder / "Sources" / module
