@@ -76,6 +76,8 @@ struct HostileSocketTests {
         #expect(error?.code == attack.code)
         // Its end is the server's doing.
         #expect(!records.contains { if case .exhausted = $0 { true } else { false } })
+        // A loop that ends keeps what is open.
+        _ = try await peer.ends.next()
         try await serverLoop.perform { listener.value.close() }
         await clientLoop.shutDown()
         await serverLoop.shutDown()
