@@ -125,6 +125,6 @@ extension Orchestrator {
     var timeline: Timeline { store.timeline }
     var skews: ClockSkewWatch { store.skews }
 
-    /// What a caller is told of an error that is not its own fault (``Store/problem(for:)``).
+    /// The answer for an error that is not the caller's fault (``Store/problem(for:)``).
     package func problem(for error: any Error) -> Problem? { Store.problem(for: error) }
 }

@@ -67,8 +67,8 @@ struct EventStore: Sendable {
         return found
     }
 
-    /// One statement has one snapshot, so the bound and the events belong together. Of another app than the one that is
-    /// wanted only the last row that was looked at is told of: it is where reading goes on.
+    /// One statement has one snapshot, so the bound and the events belong together. If the last row belongs to another
+    /// app, it is returned all the same, because reading goes on behind it.
     private static func query(after cursor: EventCursor, of app: BundleID?) -> Query {
         query(from: cursor, ">", "ASC", of: app)
     }

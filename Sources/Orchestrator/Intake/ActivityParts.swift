@@ -31,7 +31,7 @@ struct ActivityParts: Sendable {
         guard !revisions.isEmpty else { return ActivityParts() }
         let keys = Array(revisions.keys)
         var parts = try await readOthers(keys, from: database)
-        for (key, count) in try await counter.cards(of: revisions.mapValues { $0 }) {
+        for (key, count) in try await counter.cards(of: revisions) {
             parts.progress[key, default: DeliveryProgress()].add(count.progress)
             parts.followers[key] = count.followers
         }

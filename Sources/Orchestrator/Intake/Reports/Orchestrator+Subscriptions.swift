@@ -7,10 +7,10 @@ import Store
 extension Orchestrator {
     /// Takes what an app reports of one card. What the card lacks is sent at once (promise 7).
     ///
-    /// A report with an older generation than the stored one changes nothing. A card that does not say what it shows is
-    /// believed to show what its start or the last accepted push carried; a token that replaces another is all the same
-    /// sent what the phone has not confirmed, because pushes to the old token may have been lost without a word. A
-    /// report of a card whose 8 hours are over is answered with `over`, and nothing is sent.
+    /// A report with an older generation than the stored one changes nothing. A report may
+    /// leave out what the card shows. Then the card counts as showing what its start or the last accepted push carried.
+    /// A token that replaces another is sent what the phone has not confirmed, because pushes to the old token may be
+    /// lost. A report of a card whose 8 hours are over is answered with `over`, and nothing is sent.
     ///
     /// `ticket`: what the caller has instead of a key. One that names no activities is good for those that its device
     /// or user has a part in (``TicketedCard``).

@@ -7,9 +7,9 @@ import Store
 /// One transaction of reports, of as many devices. Each is judged on its own; one that is refused changes nothing and
 /// does not disturb the others.
 ///
-/// Nearly always it is known whether the devices' apps can decode what the activities send. Reports of which it is not
-/// are left to another transaction, which locks types and activities before anything else (``AppVersionAdmission``); so
-/// is one whose device has another version of the app now, alone, because other cards of the device may be concerned.
+/// Nearly always we know whether the devices' apps can decode what the activities send. Where we do not, another
+/// transaction takes the report. It locks types and activities before anything else (``AppVersionAdmission``). A device
+/// that has a new version of the app is taken alone, because that may concern its other cards.
 struct ReportGroup {
     private struct Start {
         let revision: Revision?
@@ -381,8 +381,8 @@ struct ReportGroup {
         }
     }
 
-    /// The cards exist, so their starts are settled, whatever their state and whatever is known of the pushes (promise
-    /// 6): one that is withheld or has failed would else leave when what stands against it is over.
+    /// Settles the starts of cards that exist, in whatever state (promise 6). A start that is withheld or has failed might
+    /// leave later and make a second card.
     private func settleStarts(of cards: [CardKey]) async throws -> [CardKey: Start] {
         guard !cards.isEmpty else { return [:] }
         let rows = try await connection.query(

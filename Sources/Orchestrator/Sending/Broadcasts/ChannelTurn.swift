@@ -209,8 +209,8 @@ struct ChannelTurn: Sendable {
         }
     }
 
-    /// What everybody who listens has to pay for those who are behind: a repeat leaves no sooner than this after
-    /// whatever was broadcast last.
+    /// The least pause before a broadcast is repeated. Everybody who listens receives the repeat, also those who are not
+    /// behind.
     private static let repeatInterval = Duration.seconds(10)
 
     /// How long nothing is repeated yet; nil: it may be now. Nobody waits longer for the newest state than for a push

@@ -19,8 +19,8 @@ struct ClaimedStart: Sendable {
 
 /// Claims starts by row before they leave, in one transaction that locks them, their devices and the activity.
 ///
-/// The locks on devices make the start budget exact: two activities never spend the same unit of one phone. What
-/// another transaction has locked is left out, so that nothing waits for a device here.
+/// The locks on devices make the start budget exact: two activities never spend the same unit of one phone. Devices
+/// that another transaction has locked are left out, so that nothing waits for one here.
 struct StartClaims: Sendable {
     let orchestrator: Orchestrator
     let activity: ActivitySnapshot
