@@ -28,8 +28,8 @@ extension Orchestrator {
 
     /// Where a reader goes on that remembers `text`; nil: after everything that has happened by now.
     ///
-    /// A place that this database has not come to is one of another database, which this one was restored from: its
-    /// reader begins from the oldest event, and misses nothing.
+    /// A place ahead of this database was given out before the database was restored from a backup. Its reader begins with
+    /// the oldest event, and misses nothing.
     ///
     /// - Throws: 422 for text that is no place.
     package func eventPlace(_ text: String?) async throws -> EventCursor {

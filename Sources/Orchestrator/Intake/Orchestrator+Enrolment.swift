@@ -103,8 +103,8 @@ extension Orchestrator {
     /// Starts what is running on devices that have just been registered: an audience is a standing rule until the end.
     ///
     /// Call it after the registration is committed and before it is answered, so that an app whose report was answered
-    /// is certainly enrolled. A start that was withheld or failed for the old registration is tried again; one that is
-    /// under way is, if it comes to nothing. What may have left before still counts: `attempts` are kept.
+    /// is certainly enrolled. A start that was withheld or failed for the old registration is tried again. One that is
+    /// under way is tried again if it fails. `attempts` are kept, because an earlier push may have arrived.
     ///
     /// `statements` come first, in the same transaction.
     func enrol(deviceKeys: [Int64], after statements: [Query]) async throws {
@@ -158,8 +158,8 @@ extension Orchestrator {
         """
     }
 
-    /// The condition that the device `d` can be sent a start by its token `t`, or, if the policy `p` says so, an alert
-    /// in its stead. Whether it really is decides the claim.
+    /// An SQL condition: the device `d` can be sent a start by its token `t`, or an alert instead if the policy `p` says so.
+    /// The claim decides whether it is sent.
     private static let isReachable = """
         (t.token IS NOT NULL
          OR (d.device_token IS NOT NULL

@@ -8,8 +8,7 @@ import Store
 extension Orchestrator {
     /// Makes an app or changes it.
     ///
-    /// What the request does not name stays as it is stored, the keys of other environments too: nothing is erased by
-    /// being left out.
+    /// What the request does not name stays as it is stored, also the keys of other environments.
     ///
     /// - Throws: 422 for a private key that is not P-256, for an environment without any, and for an app without an
     ///   environment.

@@ -252,8 +252,8 @@ extension Orchestrator {
         var newest: StoredVersion? { all.last }
     }
 
-    /// The type with its versions, locked against all who decide by it until the transaction ends; made with `policy`
-    /// and without a version if there is none.
+    /// Reads the type with its versions, and locks it until the transaction ends against all who decide by it. If there is
+    /// none, makes it with `policy` and without a version.
     private static func lockType(
         _ app: BundleID,
         _ name: ActivityTypeName,

@@ -1,8 +1,7 @@
 import ActivityModel
 import Store
 
-/// What the registry keeps in memory for a moment, so that not every request asks the database who calls and what a
-/// type is.
+/// The callers and types that the registry keeps in memory for a moment, so that not every request asks the database.
 ///
 /// Another daemon's change is seen when the lifetime is over; this daemon's own at once.
 final class RegistryCaches: Sendable {

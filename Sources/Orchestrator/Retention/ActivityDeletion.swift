@@ -137,8 +137,8 @@ struct ActivityDeletion: Sendable {
 
     /// An SQL condition: nothing of the activity `a` is still to be done or to be counted.
     ///
-    /// A segment that rests has sent the end, or given up; its channels are gone, for so long that Apple's list does
-    /// not show them any more; and its starts are not part of any phone's start budget.
+    /// Its segments rest: they have sent the end, or given up. Its channels have been gone for so long that Apple's list
+    /// does not show them any more. Its starts count in no phone's start budget.
     private static let isSettled = """
         NOT EXISTS (SELECT FROM segments AS s
                     WHERE s.activity_key = a.activity_key AND (s.due_at IS NOT NULL OR s.lease_owner IS NOT NULL))

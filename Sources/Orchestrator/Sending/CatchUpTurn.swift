@@ -16,8 +16,8 @@ struct CatchUpTurn: Sendable {
     func run() async throws -> SegmentWorker.Turn {
         // Each row is written in one transaction with the others: few, or changes wait for it.
         let limit = activity.batch(min(RingWalk.batchSize, orchestrator.settings.stretchSize))
-        // Whoever is due can decode the newest state, or is to be sent an end. If there is another state by now, it may
-        // be the only one; and if another version is decoded by now, that is settled first.
+        // Whoever is due can decode the newest state, or is to be sent an end. They may not decode a state that came since,
+        // so nobody is read then. A version that is decoded since is settled first.
         let due = try await Destination.read(
             """
             SELECT \(unescaped: Destination.columns), \(unescaped: Destination.canDecode),
@@ -97,9 +97,9 @@ struct CatchUpTurn: Sendable {
         )
     }
 
-    /// Sends the newest state once more where APNs has accepted it and the phone may not have it: to tokens that replace
-    /// others, which may have been void already, and to cards that say they show an older one. It is no news to a phone
-    /// that has it, so it spends no budget and tells no alert. Where an alert left under its stamp, these are other
+    /// Sends the newest state once more where APNs has accepted it and the phone may not have it. These are tokens that
+    /// replace others, which may have been void, and cards that say they show an older state. The push is no news to a phone
+    /// that has the state, so it spends no budget and tells no alert. If an alert left under its stamp, these are other
     /// bytes, which need a stamp of their own (promise 3).
     ///
     /// - Returns: False if that has to wait: a newer stamp would break off the walk that tells the alert.
@@ -146,8 +146,8 @@ struct CatchUpTurn: Sendable {
 
     /// A worker that was paused past its lease stores nothing: its successor has read the rows and acts on them.
     ///
-    /// With a `change` it is on record that some of it was sent, and what the ring has passed before, while nobody rode, is
-    /// merged into it. Changes are locked before cards, as by who stores what a ring has sent.
+    /// With a `change`, records that it was sent to somebody. What the ring has passed before, while nobody rode, is merged
+    /// into it. Changes are locked before cards, as everybody does who stores what a ring has sent.
     private func store(
         _ statements: [Query],
         of destinations: [Destination],

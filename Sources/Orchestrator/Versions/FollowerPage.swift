@@ -4,8 +4,8 @@ import JSON
 import Postgres
 import Store
 
-/// Some activities of a type, in the order of their ids, with the app versions that follow those which phones may show
-/// or come to show.
+/// Some activities of a type in the order of their ids, each with the app versions of the phones that show it or may come
+/// to show it.
 struct FollowerPage: Sendable {
     private struct Follower {
         let activityKey: Int64

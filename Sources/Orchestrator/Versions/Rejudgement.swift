@@ -3,8 +3,8 @@ import Logging
 import Postgres
 import Store
 
-/// Judges the newest states of running activities anew, for apps that decode another version than before: a version was
-/// registered, retired, or is understood by other apps.
+/// Judges the newest states of running activities again when apps decode another version than before. That is when a
+/// version was registered or retired, or other apps understand it.
 ///
 /// The transaction that changes the type only notes it. Changes are judged by the new versions from then on. The pages
 /// follow, each in a transaction of its own, so nobody waits for the number of activities. The place is in the database,

@@ -66,8 +66,8 @@ extension Orchestrator {
 
     /// The places of those for which there is room, as far as they say themselves how urgent they are.
     ///
-    /// Nothing is looked up or sorted for the others: under overload they are most of what comes, and what they cost is
-    /// missing where ends and alerts are accepted.
+    /// The others cost no look-up and no sorting. Under overload they are the majority, and the time is needed for ends and
+    /// alerts.
     private func places(ofThoseTaken operations: [KeyedOperation], within limit: IntakeLimit) -> [Int] {
         let least = limit.leastWeight(behind: intake.changes.backlog)
         guard least != .routine else { return Array(operations.indices) }
