@@ -142,29 +142,6 @@ struct RowWriteTests {
         }
     }
 
-    @Test("Many cards that are due are looked at a few times each, also by a plan that expects none")
-    func manyDue() async throws {
-        try await withWorld { world in
-            let cards = 3_000
-            try await world.start()
-            try await world.crowd(cards)
-            try await world.settle()
-            try await world.database.withConnection { connection in
-                try await connection.executeScript("VACUUM (ANALYZE)", timeout: .seconds(60))
-            }
-            // They show the newest state, so each goes back on the ring without a push.
-            _ = try await world.database.pipeline([
-                "UPDATE subscriptions SET state = 'due', due_at = now(), confirmed_revision = 1",
-                "UPDATE segments SET due_at = now()",
-            ])
-            let before = try await read(world)
-            try await world.settle()
-            #expect(world.recorder.take().isEmpty)
-            #expect(try await world.number("SELECT count(*) FROM subscriptions WHERE state = 'riding'") == Int64(cards))
-            #expect(try await read(world) - before < 50 * Int64(cards))
-        }
-    }
-
     @Test("A change that nobody follows reads no index entries of another activity")
     func nobodyFollows() async throws {
         try await withWorld { world in

@@ -201,7 +201,6 @@ doctor.expression("refusal-blames-the-network", APPLE, "(error as? Problem)?.cod
 
 # What would read all cards of a large activity, and change no answer.
 reads = Area("reads", "^OrchestratorTests[.](RowWrite|LongAudience|AudienceTests)")
-reads.string("due-cards-are-read-for-each", DESTINATION, "CASE s.state WHEN 'due' THEN true ELSE false END", "s.state = 'due'")
 reads.string("empty-ring-is-sought-to-the-end", f"{SENDING}/SmallRings/EmptyRing.swift", " AND d.activity_key <= a.activity_key", "")
 reads.string("names-are-sought-in-their-order", "Store/Fragments/AudienceCoverage.swift", "ORDER BY m.kind, m.member_id LIMIT 1", "ORDER BY m.member_key LIMIT 1")
 reads.string("names-begin-with-the-name", "Store/Fragments/AudienceCoverage.swift", ") = \\(memberID), false)", ") >= \\(memberID), false)")
