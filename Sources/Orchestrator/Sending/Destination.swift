@@ -94,8 +94,10 @@ extension Destination {
         UPDATE subscriptions AS s
         SET due_at = clock_timestamp(), failures = 0, reason = NULL,
             known_revision = greatest(s.known_revision, \(revision)), heard_revision = \(revision)
-        FROM unnest(\(destinations.map(\.deviceKey)), \(destinations.map(\.token.bytes))) AS d(device_key, token)
-        WHERE s.activity_key = \(activityKey) AND s.device_key = d.device_key
+        FROM unnest(
+            \(destinations.map { _ in activityKey }), \(destinations.map(\.deviceKey)), \(destinations.map(\.token.bytes))
+        ) AS d(activity_key, device_key, token)
+        WHERE \(unescaped: Query.byKey("s", "d", "activity_key", "device_key"))
           AND s.update_token = d.token AND \(unescaped: isDue)
         """
     }
@@ -109,8 +111,10 @@ extension Destination {
         UPDATE subscriptions AS s
         SET state = 'riding', due_at = NULL, failures = 0, reason = NULL,
             known_revision = greatest(s.known_revision, \(revision))
-        FROM unnest(\(destinations.map(\.deviceKey)), \(destinations.map(\.token.bytes))) AS d(device_key, token)
-        WHERE s.activity_key = \(activityKey) AND s.device_key = d.device_key
+        FROM unnest(
+            \(destinations.map { _ in activityKey }), \(destinations.map(\.deviceKey)), \(destinations.map(\.token.bytes))
+        ) AS d(activity_key, device_key, token)
+        WHERE \(unescaped: Query.byKey("s", "d", "activity_key", "device_key"))
           AND s.update_token = d.token AND \(unescaped: isDue) AND NOT s.leaving
         """
     }

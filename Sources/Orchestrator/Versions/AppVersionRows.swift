@@ -178,7 +178,7 @@ enum AppVersionRows {
         """
         SELECT v.activity_key, d.device_key
         FROM unnest(\(cards.map(\.activityKey)), \(cards.map(\.deviceKey))) AS r(activity_key, device_key)
-        JOIN devices AS d ON d.device_key = r.device_key
+        JOIN devices AS d ON \(unescaped: Query.byKey("d", "r", "device_key"))
         JOIN activity_app_versions AS v
             ON v.activity_key = r.activity_key AND v.app_version = \(unescaped: appVersion)
         \(unescaped: end)

@@ -28,13 +28,23 @@ package struct Query: Sendable, Hashable, ExpressibleByStringInterpolation {
     ///
     /// By default the server decides at every execution whether to plan again for the current values. For short arrays
     /// it often does, although planning costs more than all the rest. A plan from the time when a table was short would
-    /// also keep reading the whole table after it has grown. Joins become nested loops with the elements of an array
-    /// outside, so rows come in the order of the array. Do not use it for statements whose best plan depends on their
-    /// values, or that join two arrays.
+    /// also keep reading the whole table after it has grown. Joins become nested loops. With ``byKey(_:_:_:)`` or LATERAL
+    /// the elements of an array are outside, so rows come in the order of the array. Do not use it for statements whose
+    /// best plan depends on their values, or that join two arrays.
     package static let planningOnce: Query = """
         SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
                set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)
         """
+
+    /// The condition that `given`, which comes from arrays, names the row `found` by these columns of a key. It belongs
+    /// into statements behind ``planningOnce``.
+    ///
+    /// With an equality the server may turn the join round: it reads the whole table by an index, and looks for each of
+    /// its rows among the given ones. A plan from the time when the table was empty does so for good. Under this condition
+    /// each given row can only be looked up.
+    package static func byKey(_ found: String, _ given: String, _ columns: String...) -> String {
+        columns.map { "\(found).\($0) = ANY(ARRAY[\(given).\($0)])" }.joined(separator: " AND ")
+    }
 
     /// Collects the text of a query separately from its values.
     package struct StringInterpolation: StringInterpolationProtocol {

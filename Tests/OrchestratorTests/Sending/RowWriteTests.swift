@@ -142,6 +142,37 @@ struct RowWriteTests {
         }
     }
 
+    @Test("A start looks at few of the others, when the daemon began with an empty database")
+    func startsFromNothing() async throws {
+        let count: Int64 = 4_000
+        try await withWorld { world in
+            // Plans are made with statistics that say: nothing is there.
+            try await world.database.withConnection { connection in
+                try await connection.executeScript("VACUUM (ANALYZE)", timeout: .seconds(60))
+            }
+            try await world.register("d1", token: "5a01")
+            try await world.start("first", to: Audience(allOfType: true))
+            try await world.settle()
+            #expect(world.recorder.take().count == 1)
+            _ = try await world.database.execute(
+                """
+                WITH crowd AS (
+                    INSERT INTO devices (bundle_id, device_id, environment, os_version)
+                    SELECT \(world.app.rawValue), 'crowd' || n, 'production', '17.2' FROM generate_series(1, \(count)) AS n
+                    RETURNING device_key
+                )
+                INSERT INTO start_tokens (device_key, type_name, token)
+                SELECT device_key, 'Game', int8send(device_key) FROM crowd
+                """
+            )
+            let before = try await entries(of: "starts", world)
+            try await world.start(to: Audience(allOfType: true))
+            try await world.settle()
+            #expect(world.recorder.take().count == Int(count) + 1)
+            #expect(try await entries(of: "starts", world) - before < 30 * count)
+        }
+    }
+
     @Test("A change that nobody follows reads no index entries of another activity")
     func nobodyFollows() async throws {
         try await withWorld { world in
@@ -151,17 +182,17 @@ struct RowWriteTests {
             try await world.settle()
             // Its cards leave thousands of dead entries behind those of the first activity.
             _ = try await world.database.execute("UPDATE subscriptions SET state = 'over'")
-            let before = try await entries(world)
+            let before = try await entries(of: "subscriptions", world)
             try await world.update("unfollowed", score: 1)
-            #expect(try await entries(world) - before < 100)
+            #expect(try await entries(of: "subscriptions", world) - before < 100)
         }
     }
 
-    /// Entries that indexes of cards have given so far, dead ones included.
-    private func entries(_ world: World) async throws -> Int64 {
+    /// Entries that the indexes of a table have given so far, dead ones included.
+    private func entries(of table: String, _ world: World) async throws -> Int64 {
         try await publishStatistics(world)
         return try await world.number(
-            "SELECT sum(idx_tup_read)::int8 FROM pg_stat_user_indexes WHERE relname = 'subscriptions'"
+            "SELECT sum(idx_tup_read)::int8 FROM pg_stat_user_indexes WHERE relname = \(table)"
         ) ?? 0
     }
 

@@ -118,7 +118,7 @@ endings.expression("late-push-after-the-end", f"{SENDING}/TokenPushes.swift",
 endings.query("start-after-the-end", f"{SENDING}/Starts/StartClaims.swift", " AND state = 'live'", "")
 endings.expression("content-for-those-who-cannot-decode", f"{SENDING}/TokenPushes.swift", "!push.destination.canDecode", "false")
 
-starts = Area("start-sending", "^OrchestratorTests[.](Start|Reported|Fallback|Enrolment|Rotation)")
+starts = Area("start-sending", "^OrchestratorTests[.](Start|Reported|Fallback|Enrolment|Rotation|RowWrite)")
 CLAIMS = f"{SENDING}/Starts/StartClaims.swift"
 starts.string("waiting-card-is-a-report", CLAIMS, "AND c.state <> 'waiting_for_token'", "")
 starts.query("devices-are-not-locked", CLAIMS, "FOR NO KEY UPDATE OF s, d SKIP LOCKED", "FOR NO KEY UPDATE OF s SKIP LOCKED")
@@ -126,7 +126,8 @@ starts.query("renewal-stays", CLAIMS, "renewed = false", "renewed = s.renewed")
 starts.query("repeat-forgets-its-revision", CLAIMS, "WHEN r.attempts <= s.attempts THEN s.revision ", "",
              equivalent="a start that has attempts has a revision, and nothing reads that of one without")
 RESULTS = f"{SENDING}/Starts/StartResults.swift"
-starts.query("answer-of-an-older-claim", RESULTS, " AND s.claimed_at = r.claimed_at", "")
+starts.query("answer-of-an-older-claim", RESULTS, "s.claimed_at = r.claimed_at", "true")
+starts.string("plan-of-an-empty-table", "Postgres/Queries/Query.swift", "= ANY(ARRAY[\\(given).\\($0)])", "= \\(given).\\($0)")
 starts.query("answer-unsettles-a-report", RESULTS, " AND s.state = 'claimed'", "")
 starts.statement("unknown-is-sent-again-at-once", RESULTS, "return .unknown(outcome.words)", "return .notSent(outcome.words)")
 starts.string("older-start-token-dies", RESULTS, "t.registered_at > 'epoch'", "t.registered_at < 'epoch'")
@@ -183,9 +184,9 @@ failures.expression("dead-tokens-are-a-common-failure", EXCEPTIONS, "isAboutToke
 failures.statement("rejected-dies", EXCEPTIONS, "rejected.append((place, outcome))", "dead.append((place, outcome, nil, delay))")
 failures.query("older-token-lives", EXCEPTIONS, "s.registered_at > 'epoch'", "s.registered_at < 'epoch'")
 failures.query("new-token-dies", EXCEPTIONS, " AND s.update_token = d.token", "",
-               at="AS d(device_key, token, reason, dead_at, delay, heard)\n            WHERE s.activity_key = \\(activityKey) AND s.device_key = d.device_key AND s.update_token = d.token")
+               at="AS d(activity_key, device_key, token, reason, dead_at, delay, heard)\n            WHERE \\(unescaped: Query.byKey(\"s\", \"d\", \"activity_key\", \"device_key\")) AND s.update_token = d.token")
 failures.query("new-token-is-rejected", EXCEPTIONS, " AND s.update_token = d.token", "",
-               at="AS d(device_key, token, reason, heard)\n        WHERE s.activity_key = \\(activityKey) AND s.device_key = d.device_key AND s.update_token = d.token")
+               at="AS d(activity_key, device_key, token, reason, heard)\n        WHERE \\(unescaped: Query.byKey(\"s\", \"d\", \"activity_key\", \"device_key\")) AND s.update_token = d.token")
 DEVICE_TOKENS = "Store/Database/DeviceTokens.swift"
 failures.query("younger-device-token-dies", DEVICE_TOKENS, "d.updated_at <= 'epoch'", "d.updated_at >= 'epoch'")
 failures.query("other-device-token-dies", DEVICE_TOKENS, " AND d.device_token = r.token", "")

@@ -33,7 +33,7 @@ enum Boarding {
             FOR NO KEY UPDATE OF g SKIP LOCKED
         ), riding AS (
             UPDATE subscriptions AS s SET state = 'riding', due_at = NULL, failures = 0, reason = NULL
-            FROM boarding AS b WHERE s.activity_key = b.activity_key AND s.device_key = b.device_key
+            FROM boarding AS b WHERE \(unescaped: Query.byKey("s", "b", "activity_key", "device_key"))
         )
         UPDATE segments AS g SET wakes = g.wakes + 1
         FROM (SELECT DISTINCT activity_key, segment FROM boarding) AS b

@@ -183,7 +183,7 @@ struct ReportGroup {
                     \(cards.map { $0.request.generation != nil })
                 ) WITH ORDINALITY
                     AS r(bundle_id, device_id, os_version, app_version, installation, has_generation, place)
-                JOIN devices AS d USING (bundle_id, device_id)
+                JOIN devices AS d ON \(unescaped: Query.byKey("d", "r", "bundle_id", "device_id"))
                 ORDER BY d.device_key FOR NO KEY UPDATE OF d
                 """,
                 """
@@ -390,12 +390,12 @@ struct ReportGroup {
             WITH reported AS MATERIALIZED (
                 SELECT s.activity_key, s.device_key
                 FROM unnest(\(cards.map(\.activityKey)), \(cards.map(\.deviceKey))) AS r(activity_key, device_key)
-                JOIN starts AS s USING (activity_key, device_key)
+                JOIN starts AS s ON \(unescaped: Query.byKey("s", "r", "activity_key", "device_key"))
                 WHERE s.state <> 'settled'
                 ORDER BY s.activity_key, s.device_key FOR NO KEY UPDATE OF s
             )
             UPDATE starts AS s SET state = 'settled', due_at = NULL, reason = NULL
-            FROM reported AS r WHERE s.activity_key = r.activity_key AND s.device_key = r.device_key
+            FROM reported AS r WHERE \(unescaped: Query.byKey("s", "r", "activity_key", "device_key"))
             RETURNING s.activity_key, s.device_key, CASE WHEN s.attempts > 0 THEN s.revision END,
                 CASE WHEN s.attempts > 0 THEN s.claimed_at END
             """

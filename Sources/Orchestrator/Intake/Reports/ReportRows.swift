@@ -52,8 +52,8 @@ struct ReportRows {
         SELECT r.activity_key, r.device_key, 'token', 'over', r.generation, r.activitykit_id
         FROM unnest(\(activityKeys), \(deviceKeys), \(generations), \(activityKitIDs))
             AS r(activity_key, device_key, generation, activitykit_id)
-        JOIN activities AS a ON a.activity_key = r.activity_key
-        JOIN devices AS d ON d.device_key = r.device_key
+        JOIN activities AS a ON \(unescaped: Query.byKey("a", "r", "activity_key"))
+        JOIN devices AS d ON \(unescaped: Query.byKey("d", "r", "device_key"))
         ORDER BY r.activity_key, r.device_key
         ON CONFLICT (activity_key, device_key) DO UPDATE
         SET state = 'over', reason = NULL, due_at = NULL, check_at = NULL, leaving = false,
@@ -104,8 +104,8 @@ struct ReportRows {
         FROM unnest(
             \(activityKeys), \(deviceKeys), \(tokens), \(generations), \(revisions), \(startTimes), \(activityKitIDs)
         ) AS r(activity_key, device_key, token, generation, revision, started_at, activitykit_id)
-        JOIN activities AS a ON a.activity_key = r.activity_key
-        JOIN devices AS d ON d.device_key = r.device_key
+        JOIN activities AS a ON \(unescaped: Query.byKey("a", "r", "activity_key"))
+        JOIN devices AS d ON \(unescaped: Query.byKey("d", "r", "device_key"))
         CROSS JOIN LATERAL (SELECT coalesce(r.started_at, clock_timestamp()) AS started_at) AS card
         \(unescaped: Self.known)
         ORDER BY r.activity_key, r.device_key
@@ -207,8 +207,8 @@ struct ReportRows {
         FROM unnest(
             \(activityKeys), \(deviceKeys), \(generations), \(revisions), \(startTimes), \(activityKitIDs)
         ) AS r(activity_key, device_key, generation, revision, started_at, activitykit_id)
-        JOIN activities AS a ON a.activity_key = r.activity_key
-        JOIN devices AS d ON d.device_key = r.device_key
+        JOIN activities AS a ON \(unescaped: Query.byKey("a", "r", "activity_key"))
+        JOIN devices AS d ON \(unescaped: Query.byKey("d", "r", "device_key"))
         CROSS JOIN LATERAL (SELECT coalesce(r.started_at, clock_timestamp()) AS started_at) AS card
         \(unescaped: Self.known)
         ORDER BY r.activity_key, r.device_key

@@ -185,7 +185,7 @@ struct RegistrationGroup {
                 \(requests.map(\.installation)), \(requests.map(\.hasGeneration))
             ) WITH ORDINALITY
                 AS r(bundle_id, device_id, environment, frequent, app_version, installation, has_generation, place)
-            JOIN devices AS d USING (bundle_id, device_id)
+            JOIN devices AS d ON \(unescaped: Query.byKey("d", "r", "bundle_id", "device_id"))
             ORDER BY d.device_key FOR NO KEY UPDATE OF d
             """,
         ])
@@ -260,7 +260,7 @@ struct RegistrationGroup {
                 \(requests.map { $0.deviceToken?.bytes }), \(requests.map(\.installation))
             ) AS r(device_key, environment, is_user_unsaid, user_id, os_version, app_version, activities_enabled, frequent,
                    device_token, installation)
-            WHERE d.device_key = r.device_key
+            WHERE \(unescaped: Query.byKey("d", "r", "device_key"))
             """
     }
 

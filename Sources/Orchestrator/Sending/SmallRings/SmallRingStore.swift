@@ -33,7 +33,7 @@ extension SegmentStore {
                     \(rings.map(\.lease.activityKey)), \(rings.map(\.lease.owner)), \(rings.map(\.begun)),
                     \(rings.map(\.change.revision)), \(rings.map(\.wakes))
                 ) AS u(activity_key, owner, begun, revision, wakes)
-                WHERE s.activity_key = u.activity_key AND s.segment = 0 AND s.lease_owner = u.owner::uuid
+                WHERE \(unescaped: Query.byKey("s", "u", "activity_key")) AND s.segment = 0 AND s.lease_owner = u.owner::uuid
                 RETURNING s.activity_key, u.begun, u.revision, s.due_at IS NOT NULL AS is_due
             )
             \(unescaped: rings.allSatisfy(\.isStep) ? Self.onlyCompleted : Self.recordingMerges)

@@ -182,7 +182,8 @@ struct StartClaims: Sendable {
                 SELECT * FROM starts
                 WHERE activity_key = \(activity.key) AND starts.device_key = k.device_key OFFSET 0
             ) AS s
-            JOIN devices AS d ON d.device_key = s.device_key JOIN activities AS a ON a.activity_key = s.activity_key
+            JOIN devices AS d ON \(unescaped: Query.byKey("d", "s", "device_key"))
+            JOIN activities AS a ON a.activity_key = s.activity_key
             LEFT JOIN activity_app_versions AS v
                 ON v.activity_key = s.activity_key AND v.app_version = \(unescaped: AppVersionRows.appVersion)
             LEFT JOIN start_tokens AS t
@@ -277,12 +278,12 @@ struct StartClaims: Sendable {
                 ELSE coalesce(s.revision, \(activity.newest)) END,
             claimed_at = CASE WHEN r.is_claim THEN r.now ELSE s.claimed_at END, due_at = r.due_at, renewed = false
         FROM unnest(
-            \(decisions.map(\.deviceKey)), \(decisions.map(\.machine.state.rawValue)),
+            \(decisions.map { _ in activity.key }), \(decisions.map(\.deviceKey)), \(decisions.map(\.machine.state.rawValue)),
             \(decisions.map { Int16($0.machine.attempts) }), \(decisions.map(\.machine.hasFallenBack)),
             \(decisions.map(\.machine.reason)), \(decisions.map(\.isClaim)), \(decisions.map(\.now)),
             \(decisions.map { $0.dueAt(retry: activity.policy.startRetrySeconds) })
-        ) AS r(device_key, state, attempts, fell_back, reason, is_claim, now, due_at)
-        WHERE s.activity_key = \(activity.key) AND s.device_key = r.device_key
+        ) AS r(activity_key, device_key, state, attempts, fell_back, reason, is_claim, now, due_at)
+        WHERE \(unescaped: Query.byKey("s", "r", "activity_key", "device_key"))
         """
     }
 }

@@ -107,10 +107,10 @@ struct StartResults: Sendable {
         SELECT s.device_key, s.renewed, EXISTS (
             SELECT FROM start_tokens AS t
             WHERE t.device_key = s.device_key AND t.type_name = \(activity.typeName.rawValue) AND t.state = 'live')
-        FROM starts AS s
-        JOIN unnest(\(deviceKeys), \(answers.map(\.start.claimedAt))) AS r(device_key, claimed_at)
-            ON s.device_key = r.device_key AND s.claimed_at = r.claimed_at
-        WHERE s.activity_key = \(activity.key) AND s.state = 'claimed'
+        FROM unnest(\(answers.map { _ in activity.key }), \(deviceKeys), \(answers.map(\.start.claimedAt)))
+            AS r(activity_key, device_key, claimed_at)
+        JOIN starts AS s ON \(unescaped: Query.byKey("s", "r", "activity_key", "device_key"))
+        WHERE s.claimed_at = r.claimed_at AND s.state = 'claimed'
         ORDER BY s.device_key FOR NO KEY UPDATE OF s
         """
     }
@@ -138,11 +138,11 @@ struct StartResults: Sendable {
                 reason = r.reason,
                 due_at = CASE WHEN r.keeps_due_at THEN s.due_at ELSE clock_timestamp() + r.delay END
             FROM unnest(
-                \(machines.map(\.key)), \(machines.map(\.1.state.rawValue)), \(machines.map { Int16($0.1.attempts) }),
+                \(machines.map { _ in activity.key }), \(machines.map(\.key)), \(machines.map(\.1.state.rawValue)), \(machines.map { Int16($0.1.attempts) }),
                 \(machines.map { Int16($0.1.failures) }), \(machines.map(\.1.hasFallenBack)), \(machines.map(\.1.reason)),
                 \(machines.map(\.keepsDueAt)), \(machines.map(\.delay))
-            ) AS r(device_key, state, attempts, failures, fell_back, reason, keeps_due_at, delay)
-            WHERE s.activity_key = \(activity.key) AND s.device_key = r.device_key
+            ) AS r(activity_key, device_key, state, attempts, failures, fell_back, reason, keeps_due_at, delay)
+            WHERE \(unescaped: Query.byKey("s", "r", "activity_key", "device_key"))
             """
     }
 
@@ -188,7 +188,8 @@ struct StartResults: Sendable {
                     \(dead.map(\.0.deviceKey)), \(dead.map { $0.0.token?.bytes }), \(dead.map(\.state)),
                     \(dead.map(\.deadAt)), \(dead.map(\.words))
                 ) AS r(device_key, token, state, dead_at, reason)
-                WHERE t.device_key = r.device_key AND t.type_name = \(activity.typeName.rawValue) AND t.token = r.token
+                WHERE \(unescaped: Query.byKey("t", "r", "device_key"))
+                  AND t.type_name = \(activity.typeName.rawValue) AND t.token = r.token
                 RETURNING \(activity.key) AS activity_key, t.device_key, t.state, r.reason
             )
             \(unescaped: EventRows.tokenDeath(of: .start, from: "died", where: "r.state = 'dead'"))
