@@ -118,7 +118,7 @@ endings.expression("late-push-after-the-end", f"{SENDING}/TokenPushes.swift",
 endings.query("start-after-the-end", f"{SENDING}/Starts/StartClaims.swift", " AND state = 'live'", "")
 endings.expression("content-for-those-who-cannot-decode", f"{SENDING}/TokenPushes.swift", "!push.destination.canDecode", "false")
 
-starts = Area("start-sending", "^OrchestratorTests[.](Start|Reported|Fallback|Enrolment|Rotation|RowWrite)")
+starts = Area("start-sending", "^OrchestratorTests[.](Start|Reported|Fallback|Enrolment|Rotation|RowWrite|Boarding)")
 CLAIMS = f"{SENDING}/Starts/StartClaims.swift"
 starts.string("waiting-card-is-a-report", CLAIMS, "AND c.state <> 'waiting_for_token'", "")
 starts.query("devices-are-not-locked", CLAIMS, "FOR NO KEY UPDATE OF s, d SKIP LOCKED", "FOR NO KEY UPDATE OF s SKIP LOCKED")
@@ -132,6 +132,7 @@ starts.query("answer-unsettles-a-report", RESULTS, " AND s.state = 'claimed'", "
 starts.statement("unknown-is-sent-again-at-once", RESULTS, "return .unknown(outcome.words)", "return .notSent(outcome.words)")
 starts.string("older-start-token-dies", RESULTS, "t.registered_at > 'epoch'", "t.registered_at < 'epoch'")
 starts.query("other-start-token-dies", RESULTS, " AND t.token = r.token", "")
+starts.query("who-is-owed-nothing-is-in-a-hurry", "Orchestrator/Intake/Reports/ReportGroup.swift", " AND (s.leaving OR least(s.known_revision, s.confirmed_revision) < a.revision)", "")
 starts.query("unsent-start-tells-its-revision", "Orchestrator/Intake/Reports/ReportGroup.swift", "CASE WHEN s.attempts > 0 THEN s.revision END", "s.revision")
 starts.query("reported-start-stays", "Orchestrator/Intake/Reports/ReportGroup.swift", "SET state = 'settled', due_at = NULL", "SET due_at = NULL")
 starts.query("claimed-is-cancelled", f"{SENDING}/Starts/StartAbandonment.swift", "s.state IN ('pending', 'withheld')", "s.state IN ('pending', 'withheld', 'claimed')")

@@ -433,11 +433,13 @@ struct ReportGroup {
             ]
         let results = try await isLast ? connection.commit(statements) : connection.pipeline(statements)
         var rows: [CardKey: Row] = [:]
-        for (activity, device, mode, state, generation, revision, activityState) in try results[results.count - 1]
-            .decoded(as: (Int64, Int64, String?, String?, Int64?, Int64, String).self)
-        {
+        let stored = try results[results.count - 1].decoded(
+            as: (Int64, Int64, String?, String?, Int64?, Int64, String, Bool).self
+        )
+        for (activity, device, mode, state, generation, revision, activityState, isOwed) in stored {
             rows[CardKey(activityKey: activity, deviceKey: device)] = (mode, state, generation, revision, activityState)
-            if state == SubscriptionState.due.storedWord { givesWork = true }
+            // What only has to get on its ring waits for the dispatcher's next look, with all others that do.
+            if isOwed { givesWork = true }
         }
         return rows
     }
@@ -446,14 +448,17 @@ struct ReportGroup {
     private func readingAndAnnouncing(_ cards: [CardKey]) -> Query {
         """
         WITH cards AS MATERIALIZED (
-            SELECT a.activity_key, r.device_key, s.mode, s.state, s.generation, a.revision, a.state AS activity_state
+            SELECT a.activity_key, r.device_key, s.mode, s.state, s.generation, a.revision, a.state AS activity_state,
+                   coalesce(
+                       s.state = 'due' AND (s.leaving OR least(s.known_revision, s.confirmed_revision) < a.revision), false
+                   ) AS is_owed
             FROM unnest(\(cards.map(\.activityKey)), \(cards.map(\.deviceKey))) AS r(activity_key, device_key)
             JOIN activities AS a USING (activity_key)
             LEFT JOIN subscriptions AS s ON s.activity_key = r.activity_key AND s.device_key = r.device_key
         ), announced AS (
             \(unescaped: SegmentRows.announcement(ofDueAmong: "cards"))
         )
-        SELECT activity_key, device_key, mode::text, state::text, generation, revision, activity_state::text FROM cards
+        SELECT activity_key, device_key, mode::text, state::text, generation, revision, activity_state::text, is_owed FROM cards
         """
     }
 
