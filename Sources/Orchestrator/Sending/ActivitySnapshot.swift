@@ -77,9 +77,11 @@ extension ActivitySnapshot {
                   AND c.revision <= CASE WHEN a.state = 'ended' THEN a.revision ELSE coalesce(barrier.revision, a.revision) END),
                EXISTS (SELECT FROM activity_app_versions AS v WHERE v.activity_key = a.activity_key AND NOT v.is_settled
                        AND \(segment) <> ALL (v.settled_rings)),
-               EXISTS (SELECT FROM starts AS d WHERE d.activity_key = a.activity_key AND d.due_at <= now()),
-               EXISTS (SELECT FROM subscriptions AS d WHERE d.activity_key = a.activity_key AND d.mode = 'token'
-                       AND d.state = 'due' AND d.due_at <= now() AND d.device_key > s.after_key AND d.device_key <= s.through_key)
+               \(unescaped: areStartsDue),
+               coalesce((SELECT d.due_at <= now() FROM subscriptions AS d
+                         WHERE d.activity_key = a.activity_key AND d.mode = 'token' AND d.state = 'due'
+                           AND d.device_key > s.after_key AND d.device_key <= s.through_key
+                         ORDER BY d.due_at LIMIT 1), false)
         FROM activities AS a JOIN activity_types AS t USING (bundle_id, type_name)
         JOIN segments AS s ON s.activity_key = a.activity_key AND s.segment = \(segment)
         CROSS JOIN LATERAL (SELECT coalesce(\(begun), s.lap_revision, s.completed_revision) AS revision) AS begun
@@ -91,6 +93,13 @@ extension ActivitySnapshot {
         WHERE a.activity_key = \(key)
         """
     }
+
+    /// An SQL expression: whether starts of the activity `a` are due. It asks for the first in time, not whether there is
+    /// one: for that a plan from the time when there were few may read all starts of the activity.
+    static let areStartsDue = """
+        coalesce((SELECT d.due_at <= now() FROM starts AS d
+                  WHERE d.activity_key = a.activity_key AND d.due_at IS NOT NULL ORDER BY d.due_at LIMIT 1), false)
+        """
 
     /// An SQL expression: when the segment `s` last pushed. On a channel not after the oldest of the changes `c` was
     /// accepted: what is repeated for late joiners while they are held back must not hold them back for longer. Where

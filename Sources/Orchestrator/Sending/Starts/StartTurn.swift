@@ -80,7 +80,7 @@ struct StartTurn: Sendable {
         let results = try await orchestrator.database.pipeline([
             """
             SELECT \(unescaped: ChannelRows.mayStart)
-               AND EXISTS (SELECT FROM starts AS s WHERE s.activity_key = a.activity_key AND s.due_at <= now())
+               AND \(unescaped: ActivitySnapshot.areStartsDue)
             FROM activities AS a WHERE a.activity_key = \(activity.key)
             """,
             // Read last: a channel that was ready a moment ago is there now.
