@@ -193,7 +193,8 @@ extension Universe {
     private static func work(on lease: SegmentLease, of orchestrator: Orchestrator) async throws {
         let group = SegmentGroup(orchestrator: orchestrator, segments: [LeasedSegment(lease: lease)])
         guard let ring = try await orchestrator.segments.smallRings(among: [lease]).first else {
-            return try await SegmentWorker(orchestrator: orchestrator, lease: lease).work()
+            _ = try await SegmentWorker(orchestrator: orchestrator, lease: lease).work()
+            return
         }
         let exceptions = try await group.push(ring)
         if exceptions.refused.isEmpty {

@@ -13,6 +13,10 @@ struct CatchUpTurn: Sendable {
     let progress: SegmentProgress
     let activity: ActivitySnapshot
 
+    /// At kick-off cards report without end that they show the newest state. Those that come meanwhile get on the ring
+    /// together.
+    private static let gathering = Duration.milliseconds(100)
+
     func run() async throws -> SegmentWorker.Turn {
         // Each row is written in one transaction with the others: few, or changes wait for it.
         let limit = activity.batch(min(RingWalk.batchSize, orchestrator.settings.stretchSize))
@@ -44,6 +48,7 @@ struct CatchUpTurn: Sendable {
         if !leaving.isEmpty { try await dismiss(leaving, pushes) }
         // Last: a stamp that would run ahead of the clock holds up nobody else.
         let isAssured = unsure.isEmpty ? false : try await assure(unsure, pushes)
+        if due.count == current.count, due.count < limit { return .early(Self.gathering) }
         return isAssured || due.count > unsure.count ? .worked : .idle
     }
 

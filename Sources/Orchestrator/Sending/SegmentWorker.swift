@@ -34,11 +34,15 @@ struct SegmentWorker: Sendable {
     }
 
     /// Works until the segment rests, backs off, the daemon shuts down, or the lease is lost.
-    func run() async {
+    ///
+    /// - Returns: Whether it, or another one, may be due.
+    @discardableResult
+    func run() async -> Bool {
         do {
-            try await whileKeepingLease { try await work() }
+            return try await whileKeepingLease { try await work() }
         } catch {
             await failed(error)
+            return true
         }
     }
 
@@ -72,16 +76,18 @@ struct SegmentWorker: Sendable {
     /// After so long a worker gives its segment back between two turns, if others may want for its place.
     private static let longestWork = Duration.seconds(5)
 
-    func work() async throws {
+    /// - Returns: Whether the segment, or another one, may be due.
+    @discardableResult
+    func work() async throws -> Bool {
         let uptime = orchestrator.settings.uptime
         let end = uptime() + Self.longestWork
         while true {
             if Task.isShuttingDownGracefully {
                 try await store.release(lease)
-                return
+                return false
             }
             // What gives the segment work after this line is not overlooked: it moves `wakes`.
-            guard let look = try await look() else { return }
+            guard let look = try await look() else { return false }
             let wakesSeen = look.progress.wakes
             switch try await turnInTime(look) {
             case .worked:
@@ -89,15 +95,16 @@ struct SegmentWorker: Sendable {
                     try await RingDivision(orchestrator: orchestrator, lease: lease, range: look.progress.range).run()
                 }
                 if WorkerSlot.mustYield || (WorkerSlot.isWanted && uptime() >= end) {
-                    return try await store.queueAgain(lease)
+                    try await store.queueAgain(lease)
+                    return true
                 }
-            case .rested: return
+            case .rested: return true
             case .idle:
                 // What is held back is due when its interval is over; the row says so, and another daemon may see to
                 // it.
-                if try await store.rest(lease, wakesSeen: wakesSeen, hold: look.activity.hold) { return }
+                if try await store.rest(lease, wakesSeen: wakesSeen, hold: look.activity.hold) { return true }
             case .early(let delay):
-                if try await store.pause(lease, wakesSeen: wakesSeen, for: delay) { return }
+                if try await store.pause(lease, wakesSeen: wakesSeen, for: delay) { return false }
             case .failed(let reason):
                 let delay = orchestrator.settings.backoff.delay(afterFailures: look.progress.failures + 1)
                 orchestrator.logger.warning(
@@ -105,7 +112,7 @@ struct SegmentWorker: Sendable {
                     metadata: metadata.merging(["reason": "\(reason)", "delay": "\(delay)"]) { $1 }
                 )
                 try await store.backOff(lease, for: delay)
-                return
+                return false
             }
         }
     }

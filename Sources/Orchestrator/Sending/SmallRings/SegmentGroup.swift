@@ -37,8 +37,8 @@ struct SegmentGroup: Sendable {
             }
             if let other = others.first {
                 group.addTask {
-                    await SegmentWorker(orchestrator: orchestrator, lease: other).run()
-                    return Outcome(hadOther: true, hadTooMuch: others.count > 1, mayHaveMore: true)
+                    let mayHaveMore = await SegmentWorker(orchestrator: orchestrator, lease: other).run()
+                    return Outcome(hadOther: true, hadTooMuch: others.count > 1, mayHaveMore: mayHaveMore)
                 }
             }
             return await group.reduce(Outcome()) { all, one in
