@@ -77,7 +77,13 @@ extension Orchestrator {
         try await database.withYieldingTransaction { connection in
             try await requireApp(app, connection)
             let devices = try await UserErasure.devices(app, id, on: connection)
-            let activities = try await UserErasure.activities(app, id, devices, on: connection)
+            let activities = try await UserErasure.activities(
+                app,
+                id,
+                devices,
+                pageSize: settings.stretchSize,
+                on: connection
+            )
             // Before the devices, as who deletes one of them does.
             _ = try await connection.query(TimelineErasure.exclusion(isForWriter: false))
             _ = try await connection.query(UserErasure.hold(app, id))

@@ -37,29 +37,47 @@ enum UserErasure {
     }
 
     /// The activities that name the user or a device of the user, in the start as it is kept or in the audience. It
-    /// reads all activities of the app: run it before the transaction writes anything, because readers of events wait
-    /// for who writes.
+    /// reads all activities of the app, at most `pageSize` a statement: run it before the transaction writes anything, because readers of
+    /// events wait for who writes.
     static func activities(
         _ app: BundleID,
         _ user: UserID,
         _ devices: [String],
+        pageSize: Int,
         on connection: PostgresConnection
     ) async throws -> [Int64] {
-        let rows = try await connection.query(
+        let members = try await connection.query(
             """
-            SELECT activity_key FROM activities
-            WHERE bundle_id = \(app.rawValue) AND (
-                \(unescaped: StoredJSON.at("{audience,users}", of: "start_body"))::jsonb ?| \([user.rawValue])
-                OR \(unescaped: StoredJSON.at("{audience,devices}", of: "start_body"))::jsonb ?| \(devices)
-            )
-            UNION
             SELECT activity_key FROM audience_members
             WHERE bundle_id = \(app.rawValue) AND (
                 kind = 'user' AND member_id = \(user.rawValue) OR kind = 'device' AND member_id = ANY(\(devices))
             )
             """
         )
-        return try rows.decoded(as: Int64.self)
+        var keys = Set(try members.decoded(as: Int64.self))
+        var place: String? = ""
+        while let after = place {
+            let page = try await connection.query(
+                """
+                WITH page AS MATERIALIZED (
+                    SELECT activity_key, activity_id, start_body FROM activities
+                    WHERE bundle_id = \(app.rawValue) AND activity_id > \(after)
+                    ORDER BY activity_id LIMIT \(pageSize)
+                )
+                SELECT (SELECT CASE WHEN count(*) = \(pageSize) THEN max(activity_id) END FROM page), ARRAY(
+                    SELECT activity_key FROM page
+                    WHERE \(unescaped: StoredJSON.at("{audience,users}", of: "start_body"))::jsonb ?| \([user.rawValue])
+                       OR \(unescaped: StoredJSON.at("{audience,devices}", of: "start_body"))::jsonb ?| \(devices)
+                )
+                """
+            )
+            place = nil
+            for (last, named) in try page.decoded(as: (String?, [Int64]).self) {
+                place = last
+                keys.formUnion(named)
+            }
+        }
+        return keys.sorted()
     }
 
     /// Locks these activities, and rewrites the starts that named the user or a device of the user, while the devices

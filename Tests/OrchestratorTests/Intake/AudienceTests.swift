@@ -148,6 +148,20 @@ struct AudienceTests {
         }
     }
 
+    @Test("An erased user is named by no start, however many activities are read at once", arguments: 1...6)
+    func erasureOfStarts(atOnce: Int) async throws {
+        try await withWorld(settings: OrchestratorSettings(stretchSize: atOnce)) { world in
+            try await world.register("d1", token: "5a01", user: "u1")
+            for number in 1...5 {
+                let isNamed = number.isMultiple(of: 2)
+                try await world.start("a\(number)", to: Audience(users: [UserID(stored: isNamed ? "u1" : "u2")]))
+            }
+            try await world.orchestrator.eraseUser(world.app, UserID(stored: "u1"))
+            #expect(try await world.number("SELECT count(*) FROM activities WHERE start_body::text LIKE '%u1%'") == 0)
+            #expect(try await world.number("SELECT count(*) FROM activities WHERE start_body::text LIKE '%u2%'") == 3)
+        }
+    }
+
     @Test("The erasure of a user waits for a change of an audience that names the user, and neither fails")
     func erasureBesideAChange() async throws {
         try await withWorld { world in
