@@ -54,9 +54,22 @@ struct RunningConsole: Sendable {
         defer { session.invalidateAndCancel() }
         let (data, response) = try await session.data(for: request)
         guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }
-        var fields: [String: String] = [:]
-        for (name, value) in response.allHeaderFields { fields["\(name)".lowercased()] = "\(value)" }
-        return Reply(status: response.statusCode, fields: fields, text: String(decoding: data, as: UTF8.self))
+        return Reply(response, text: String(decoding: data, as: UTF8.self))
+    }
+
+    /// Shows a page; of the events, which never end, the head alone.
+    func show(_ path: String, cookie: String?) async throws -> Reply {
+        guard path.hasPrefix("/console/events/stream") else { return try await send("GET", path, cookie: cookie) }
+        guard let address = URL(string: url + path) else { throw URLError(.badURL) }
+        var request = URLRequest(url: address)
+        request.httpShouldHandleCookies = false
+        if let cookie { request.setValue(cookie, forHTTPHeaderField: "Cookie") }
+        let (heads, head) = AsyncStream.makeStream(of: HTTPURLResponse.self)
+        let session = URLSession(configuration: .ephemeral, delegate: HeadAlone(head: head), delegateQueue: nil)
+        defer { session.invalidateAndCancel() }
+        session.dataTask(with: request).resume()
+        for await head in heads { return Reply(head, text: "") }
+        throw URLError(.badServerResponse)
     }
 
     /// Signs in; the cookie of the session.
@@ -167,6 +180,15 @@ struct Reply: Sendable {
     let fields: [String: String]
     let text: String
 
+    init(_ response: HTTPURLResponse, text: String) {
+        status = response.statusCode
+        fields = Dictionary(
+            response.allHeaderFields.map { ("\($0)".lowercased(), "\($1)") },
+            uniquingKeysWith: { _, last in last }
+        )
+        self.text = text
+    }
+
     /// `name=value` of a cookie that the answer sets.
     func cookie(_ name: String) -> String? {
         guard let header = fields["set-cookie"], let start = header.range(of: name + "=") else { return nil }
@@ -190,5 +212,29 @@ private final class NoRedirects: NSObject, URLSessionTaskDelegate, Sendable {
         completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
         completionHandler(nil)
+    }
+}
+
+/// Takes the head of an answer, and no more of it.
+private final class HeadAlone: NSObject, URLSessionDataDelegate, Sendable {
+    private let head: AsyncStream<HTTPURLResponse>.Continuation
+
+    init(head: AsyncStream<HTTPURLResponse>.Continuation) {
+        self.head = head
+    }
+
+    func urlSession(
+        _ session: URLSession,
+        dataTask: URLSessionDataTask,
+        didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+        if let response = response as? HTTPURLResponse { head.yield(response) }
+        head.finish()
+        completionHandler(.cancel)
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        head.finish()
     }
 }

@@ -17,10 +17,9 @@ struct SecurityTests {
     func headers() async throws {
         try await RunningConsole.run { console in
             let cookie = try await console.signIn(RunningConsole.bootstrap)
-            let paths = ConsoleRoute.all.map(\.path).filter { $0 != "/console/events/stream" }
-            for path in paths + ["/console/sign-in", "/console/none"] {
+            for path in ConsoleRoute.all.map(\.path) + ["/console/sign-in", "/console/none"] {
                 for cookie in [cookie, nil] {
-                    let answer = try await console.send("GET", path + Self.query, cookie: cookie)
+                    let answer = try await console.show(path + Self.query, cookie: cookie)
                     let policy = answer.fields["content-security-policy"] ?? ""
                     #expect(policy.contains("frame-ancestors 'none'"), "\(path)")
                     #expect(policy.contains("default-src 'none'"), "\(path)")
@@ -40,7 +39,7 @@ struct SecurityTests {
         try await RunningConsole.run { console in
             for route in ConsoleRoute.all {
                 for cookie in [nil, "tally-session=forged", "tally-session="] {
-                    let shown = try await console.send("GET", route.path + Self.query, cookie: cookie)
+                    let shown = try await console.show(route.path + Self.query, cookie: cookie)
                     #expect(shown.status == 401, "\(route.path)")
                     #expect(!shown.text.contains("com.example.other"), "\(route.path)")
                     let sent = try await console.send(
@@ -64,8 +63,8 @@ struct SecurityTests {
                 return
             }
             let cookie = try await console.signIn(key)
-            for route in ConsoleRoute.all where route.path != "/console/events/stream" {
-                let shown = try await console.send("GET", route.path + Self.query, cookie: cookie)
+            for route in ConsoleRoute.all {
+                let shown = try await console.show(route.path + Self.query, cookie: cookie)
                 let maySee = route.get != nil && Set([scope]).allow(route.needs)
                 #expect((shown.status == 403) == !maySee, "\(scope) GET \(route.path): \(shown.status)")
                 #expect(!shown.text.contains(RunningConsole.other), "\(scope) GET \(route.path)")
@@ -104,16 +103,15 @@ struct SecurityTests {
         try await RunningConsole.run { console in
             let cookie = try await console.signIn(try #require(console.bound[.admin]))
             let query = "?app=\(RunningConsole.other)&id=match-of-\(RunningConsole.other)&name=Game"
-            for route in ConsoleRoute.all where route.path != "/console/events/stream" {
-                let shown = try await console.send("GET", route.path + query, cookie: cookie)
+            for route in ConsoleRoute.all {
+                let shown = try await console.show(route.path + query, cookie: cookie)
                 #expect(!shown.text.contains(RunningConsole.other), "\(route.path)")
                 #expect(!shown.text.contains("&quot;score&quot;"), "\(route.path)")
             }
             let request = #"{"content_state":{"score":9}}"#
             let sent = try await console.post("/console/activity/change" + query, cookie, [("request", request)])
             #expect(sent.status == 403)
-            let stream = try await console.send(
-                "GET",
+            let stream = try await console.show(
                 "/console/events/stream?bundle_id=\(RunningConsole.other)",
                 cookie: cookie
             )
@@ -139,8 +137,8 @@ struct SecurityTests {
                 queries.append(
                     "?app=\(RunningConsole.mine)&" + names.dropFirst().map { "\($0)=\(encoded)" }.joined(separator: "&")
                 )
-                for query in queries where path != "/console/events/stream" {
-                    let answer = try await console.send("GET", path + query, cookie: cookie)
+                for query in queries {
+                    let answer = try await console.show(path + query, cookie: cookie)
                     #expect(!answer.text.contains("<script>alert"), "\(path)\(query)")
                     #expect(!answer.text.contains("<img src=x"), "\(path)\(query)")
                     #expect(answer.fields["location"].map { $0.hasPrefix("/console") } ?? true, "\(path)\(query)")
