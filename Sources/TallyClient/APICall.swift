@@ -61,24 +61,7 @@ struct APICall {
     /// Path and query, percent-encoded.
     var target: String {
         guard !query.isEmpty else { return path }
-        let pairs = query.map { "\($0.name)=\(Self.encoded($0.value))" }
+        let pairs = query.map { "\($0.name)=\(PercentEncoding.encode($0.value))" }
         return path + "?" + pairs.joined(separator: "&")
-    }
-
-    /// Escapes all but the unreserved characters of RFC 3986 §2.3.
-    static func encoded(_ text: String) -> String {
-        var result = ""
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                result.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                result += "%" + (digits.count == 1 ? "0" : "") + digits
-            }
-        }
-        return result
     }
 }

@@ -11,7 +11,7 @@ package protocol ConsoleAPI: Sendable {
     func owner(ofKey secret: String) async throws -> KeyOwner?
 
     /// The answer of the route, whether it succeeds or fails.
-    func answer(to call: APICall) async -> APIReply
+    func answer(to call: ConsoleCall) async -> APIReply
 }
 
 /// Whose session it is.
@@ -32,7 +32,7 @@ package struct KeyOwner: Sendable, Hashable {
 }
 
 /// A request to the API.
-package struct APICall: Sendable {
+package struct ConsoleCall: Sendable {
     package var method: String
     package var path: APIPath
     /// The API key.

@@ -40,13 +40,13 @@ struct Visit: Sendable {
         _ body: JSONValue? = nil,
         idempotencyKey: String? = nil
     ) async throws -> JSONValue {
-        let call = APICall(method: method, path: path, secret: secret, body: body, idempotencyKey: idempotencyKey)
+        let call = ConsoleCall(method: method, path: path, secret: secret, body: body, idempotencyKey: idempotencyKey)
         return try await api.answer(to: call).json()
     }
 
     /// The text that the API answers to a `GET`; nil if it refuses.
     func text(_ path: APIPath) async -> String? {
-        let reply = await api.answer(to: APICall(method: "GET", path: path, secret: secret))
+        let reply = await api.answer(to: ConsoleCall(method: "GET", path: path, secret: secret))
         return reply.status == 200 ? String(decoding: reply.body, as: UTF8.self) : nil
     }
 

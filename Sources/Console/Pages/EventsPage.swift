@@ -47,7 +47,7 @@ enum EventsPage {
             "bundle_id": visit.query["bundle_id"], "activity_id": visit.query["activity_id"],
             "device_id": visit.query["device_id"], "kind": visit.query["kind"],
         ])
-        let call = APICall(
+        let call = ConsoleCall(
             method: "GET",
             path: path,
             secret: visit.secret,

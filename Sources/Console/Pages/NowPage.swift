@@ -15,7 +15,7 @@ enum NowPage {
         async let live: Page<ActivityResource> = visit.get("/v1/apps/\(app)/activities?state=live&limit=12")
         async let due: Page<ScheduleResource> = visit.get("/v1/apps/\(app)/schedules?state=pending&limit=6")
         async let text = visit.text("/metrics")
-        async let health = visit.api.answer(to: APICall(method: "GET", path: "/health/ready", secret: visit.secret))
+        async let health = visit.api.answer(to: ConsoleCall(method: "GET", path: "/health/ready", secret: visit.secret))
         let metrics = MetricSamples(await text ?? "")
         let activities = try await live
         let schedules = try await due

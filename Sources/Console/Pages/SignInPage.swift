@@ -17,7 +17,7 @@ struct SignInPage {
     /// The fields of a form, but its token.
     static func keep(_ form: FormFields) -> [String] {
         form.entries.filter { $0.name != FormToken.name }.map {
-            PercentCoding.encode($0.name) + "=" + PercentCoding.encode($0.value)
+            PercentEncoding.encode($0.name) + "=" + PercentEncoding.encode($0.value)
         }
     }
 

@@ -4,7 +4,7 @@ package struct ConsoleAnswer: Sendable {
     package enum Body: Sendable {
         case bytes([UInt8])
         /// Server-sent events: the streamed answer to this call of the API.
-        case events(APICall)
+        case events(ConsoleCall)
     }
 
     package var status: Int

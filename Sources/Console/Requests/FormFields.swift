@@ -1,3 +1,5 @@
+import APITypes
+
 /// The names and values of a query or of a form, in their order.
 package struct FormFields: Sendable, Hashable {
     private(set) var entries: [Entry]
@@ -11,8 +13,8 @@ package struct FormFields: Sendable, Hashable {
     init(_ text: some StringProtocol) {
         entries = text.split(separator: "&").compactMap { pair in
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = PercentCoding.decode(parts[0]),
-                let value = PercentCoding.decode(parts.count > 1 ? parts[1] : "")
+            guard let name = PercentEncoding.decode(parts[0], isForm: true),
+                let value = PercentEncoding.decode(parts.count > 1 ? parts[1] : "", isForm: true)
             else { return nil }
             return Entry(name: name, value: value)
         }

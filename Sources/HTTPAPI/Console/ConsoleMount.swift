@@ -90,7 +90,7 @@ private struct InProcessAPI: ConsoleAPI {
         }
     }
 
-    func answer(to call: APICall) async -> APIReply {
+    func answer(to call: ConsoleCall) async -> APIReply {
         do {
             let response = try await response(to: call)
             return APIReply(status: response.status.code, body: try await Self.bytes(of: response.body))
@@ -111,7 +111,7 @@ private struct InProcessAPI: ConsoleAPI {
         }
     }
 
-    func response(to call: APICall) async throws -> HTTPAnswer {
+    func response(to call: ConsoleCall) async throws -> HTTPAnswer {
         var fields: HTTPFields = [
             .authorization: "Bearer \(call.secret)", .accept: call.accept ?? "application/json",
         ]

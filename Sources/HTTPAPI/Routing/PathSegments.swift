@@ -1,5 +1,4 @@
 import APITypes
-import HTTP1Server
 
 /// The percent-decoded values of a path's segments in braces.
 struct PathSegments: Sendable {

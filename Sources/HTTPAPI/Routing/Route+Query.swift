@@ -1,5 +1,4 @@
 import APITypes
-import HTTP1Server
 
 extension Route {
     /// The names and values of a query.

@@ -24,7 +24,7 @@ extension TallyClient {
 
     /// Runs a schedule now instead of at its time. One that has already run is returned unchanged.
     package func runSchedule(_ app: BundleID, _ id: String) async throws(ClientError) -> ScheduleResource {
-        let call = APICall(method: "POST", path: "/v1/apps/\(app)/schedules/\(APICall.encoded(id))/run")
+        let call = APICall(method: "POST", path: "/v1/apps/\(app)/schedules/\(PercentEncoding.encode(id))/run")
         return try await answer(ScheduleResource.self, to: call)
     }
 }

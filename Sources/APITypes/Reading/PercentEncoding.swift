@@ -1,7 +1,7 @@
-/// Percent-encoding (RFC 3986 §2.1), and `application/x-www-form-urlencoded` as browsers send it.
-enum PercentCoding {
+/// Percent-encoding of path segments and query values (RFC 3986 §2.1).
+package enum PercentEncoding {
     /// Encodes everything but unreserved characters.
-    static func encode(_ text: String) -> String {
+    package static func encode(_ text: String) -> String {
         var encoded = ""
         for byte in text.utf8 {
             switch byte {
@@ -17,13 +17,15 @@ enum PercentCoding {
         return encoded
     }
 
-    /// Decodes one name or value of a form. Nil if it is not percent-encoded UTF-8.
-    static func decode(_ encoded: some StringProtocol) -> String? {
+    /// Decodes `encoded`. Returns nil if a `%` lacks two hex digits, or if the bytes are not UTF-8. In a form
+    /// (`application/x-www-form-urlencoded`) `+` is a blank.
+    package static func decode(_ encoded: some StringProtocol, isForm: Bool = false) -> String? {
+        guard isForm || encoded.utf8.contains(UInt8(ascii: "%")) else { return String(encoded) }
         var bytes: [UInt8] = []
         var rest = encoded.utf8.makeIterator()
         while let byte = rest.next() {
             switch byte {
-            case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))
+            case UInt8(ascii: "+") where isForm: bytes.append(UInt8(ascii: " "))
             case UInt8(ascii: "%"):
                 guard let high = hexDigit(rest.next()), let low = hexDigit(rest.next()) else { return nil }
                 bytes.append(high << 4 | low)
