@@ -153,7 +153,7 @@ extension TallyClient {
     }
 
     /// Sends until there is an answer. The returned answer has a 2xx status.
-    private func send(_ call: APICall) async throws(ClientError) -> HTTPAnswer {
+    private func send(_ call: APICall) async throws(ClientError) -> HTTPReply {
         if case .byKey(let key) = call.repeating { try Self.checkHeader(key, "the idempotency key") }
         let clock = ContinuousClock()
         let end = clock.now + configuration.deadline
@@ -186,8 +186,8 @@ extension TallyClient {
         _ call: APICall,
         isRepeated: Bool,
         until end: ContinuousClock.Instant
-    ) async throws(ClientError) -> HTTPAnswer {
-        let answer: HTTPAnswer
+    ) async throws(ClientError) -> HTTPReply {
+        let answer: HTTPReply
         do {
             answer = try await transport.send(request(for: call), until: end)
         } catch {
@@ -201,7 +201,7 @@ extension TallyClient {
 
     /// Opens a streaming answer, without retries.
     func open(_ call: APICall) async throws(ClientError) -> HTTPStream {
-        let answer: HTTPAnswer
+        let answer: HTTPReply
         do {
             let stream = try await transport.open(request(for: call))
             if stream.head.isSuccess { return stream }
@@ -213,7 +213,7 @@ extension TallyClient {
     }
 
     /// The error for an answer without success.
-    private func refusal(_ answer: HTTPAnswer, of call: APICall) -> ClientError {
+    private func refusal(_ answer: HTTPReply, of call: APICall) -> ClientError {
         let problem = problem(in: answer)
         var error: ClientError
         if let problem {
@@ -245,7 +245,7 @@ extension TallyClient {
         )
     }
 
-    private func problem(in answer: HTTPAnswer) -> Problem? {
+    private func problem(in answer: HTTPReply) -> Problem? {
         // Another service at this address may not send JSON. The caller then reports that.
         guard let json = try? JSONValue.parse(answer.body), var problem = try? Problem(json: json) else { return nil }
         problem.retryAfter = problem.retryAfter ?? answer.retryAfter
@@ -263,7 +263,7 @@ extension TallyClient {
         return "'\(end)' is no part of Tally's address: say \(base.dropLast(end.count))."
     }
 
-    private func badAnswer(_ answer: HTTPAnswer, cause: (any Error)?) -> ClientError {
+    private func badAnswer(_ answer: HTTPReply, cause: (any Error)?) -> ClientError {
         ClientError(
             code: .badAnswer,
             detail: "\(base) answered \(answer.status) with something that is not Tally's",

@@ -57,7 +57,7 @@ package struct HTTPRequest: Sendable {
 }
 
 /// One complete answer.
-package struct HTTPAnswer: Sendable {
+package struct HTTPReply: Sendable {
     package var status: Int
     /// In seconds. Tally never sends the date form.
     var retryAfter: Int?

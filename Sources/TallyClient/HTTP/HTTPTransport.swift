@@ -27,7 +27,7 @@ package final class HTTPTransport: Sendable {
     package func send(
         _ request: HTTPRequest,
         until end: ContinuousClock.Instant
-    ) async throws(HTTPFailure) -> HTTPAnswer {
+    ) async throws(HTTPFailure) -> HTTPReply {
         guard await gate.enter(until: end) else { throw Task.isCancelled ? .cancelled : .timedOut }
         defer { gate.leave() }
         let now = ContinuousClock.now
@@ -69,7 +69,7 @@ package final class HTTPTransport: Sendable {
 
     // MARK: Connections
 
-    private func exchange(_ request: HTTPRequest, until due: ContinuousClock.Instant) async throws -> HTTPAnswer {
+    private func exchange(_ request: HTTPRequest, until due: ContinuousClock.Instant) async throws -> HTTPReply {
         // A server may close an idle connection at the moment of its reuse (RFC 9112 §9.3.1).
         while request.isRepeatable, let connection = idle.withLock({ $0.popLast() }) {
             guard connection.isOpen, let head = try? await connection.begin(request, at: server) else {
@@ -83,14 +83,14 @@ package final class HTTPTransport: Sendable {
     }
 
     /// Reads an answer to its end. Keeps the connection for reuse if the server keeps it open.
-    private func finish(_ head: HTTPResponseHead, on connection: HTTPConnection) async throws -> HTTPAnswer {
+    private func finish(_ head: HTTPResponseHead, on connection: HTTPConnection) async throws -> HTTPReply {
         var body: [UInt8] = []
         while let bytes = try await connection.nextBytes() {
             body += bytes.readableBytesView
             guard body.count <= Self.longestBody else { throw TooLong() }
         }
         if head.isKeepAlive, connection.isOpen { idle.withLock { $0.append(connection) } }
-        return HTTPAnswer(head, body: body)
+        return HTTPReply(head, body: body)
     }
 
     private func connect(until due: ContinuousClock.Instant) async throws(HTTPFailure) -> HTTPConnection {
@@ -111,11 +111,11 @@ package final class HTTPTransport: Sendable {
 
 /// An answer that is read as it arrives. The connection closes with the last reference.
 struct HTTPStream: Sendable {
-    let head: HTTPAnswer
+    let head: HTTPReply
     private let connection: HTTPConnection
 
     fileprivate init(_ head: HTTPResponseHead, _ connection: HTTPConnection) {
-        self.head = HTTPAnswer(head, body: [])
+        self.head = HTTPReply(head, body: [])
         self.connection = connection
     }
 
@@ -127,7 +127,7 @@ struct HTTPStream: Sendable {
     }
 
     /// Reads the whole of a short answer.
-    func wholeAnswer(within time: Duration) async throws(HTTPFailure) -> HTTPAnswer {
+    func wholeAnswer(within time: Duration) async throws(HTTPFailure) -> HTTPReply {
         var answer = head
         while let bytes = try await nextBytes(within: time), answer.body.count < HTTPTransport.longestBody {
             answer.body += bytes.readableBytesView
@@ -136,7 +136,7 @@ struct HTTPStream: Sendable {
     }
 }
 
-extension HTTPAnswer {
+extension HTTPReply {
     fileprivate init(_ head: HTTPResponseHead, body: [UInt8]) {
         self.init(
             status: Int(head.status.code),

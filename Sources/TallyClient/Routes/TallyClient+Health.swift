@@ -9,11 +9,11 @@ extension TallyClient {
 
     /// What operators should look at, as sentences. A daemon that is not ready is an error.
     package func warnings() async throws(ClientError) -> [String] {
-        try await answer(Readiness.self, to: .get("/health/ready")).warnings
+        try await answer(ReadinessAnswer.self, to: .get("/health/ready")).warnings
     }
 }
 
-private struct Readiness: APIAnswer {
+private struct ReadinessAnswer: APIAnswer {
     let warnings: [String]
 
     init?(reader: inout ObjectReader) {
