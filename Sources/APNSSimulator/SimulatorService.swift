@@ -56,7 +56,7 @@ package final class SimulatorService: Service, CustomStringConvertible {
     private let loop: EventLoop
     private let logger: Logger
     private let onControlListening: @Sendable (String, SimulatorAddresses) async -> Void
-    private let started: Started
+    private let started: StartedServer
 
     /// Creates the phones' world and starts its thread. It does not listen yet.
     ///
@@ -95,7 +95,7 @@ package final class SimulatorService: Service, CustomStringConvertible {
                 }
             }
         }
-        let started = Started()
+        let started = StartedServer()
         self.started = started
         control = ControlAPI(simulation: simulation, desk: desk) { await started.show(expired: $0) }
         if let tally = configuration.tally {

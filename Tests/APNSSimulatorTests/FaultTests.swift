@@ -70,7 +70,7 @@ struct FaultTests {
 }
 
 private let effects: [Fault.Effect] = [
-    .answer(Refusal(status: 410, reason: "Unregistered", timestamp: 5)), .silence, .lostAnswer,
+    .answer(APNSRefusal(status: 410, reason: "Unregistered", timestamp: 5)), .silence, .lostAnswer,
     .delay(milliseconds: 20), .refuseStream, .reset(code: 8), .goAway(code: 0, reason: "Shutdown"), .dropConnection,
     .streamLimit(7),
 ]

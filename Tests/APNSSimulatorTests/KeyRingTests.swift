@@ -22,7 +22,7 @@ struct KeyRingTests {
 
     @Test("a token of the right shape is read; without a registered key nobody checks the signature")
     func shape() throws {
-        let token = ProviderToken(
+        let token = ReceivedProviderToken(
             keyID: "KEY1234567",
             teamID: "TEAM123456",
             issuedAt: 1_800_000_000,
@@ -95,7 +95,7 @@ struct KeyRingTests {
         #expect(signatures(of: [signed], by: ring) == [.invalid])
     }
 
-    private func signatures(of texts: [String], by ring: KeyRing) -> [ProviderToken.Signature?] {
+    private func signatures(of texts: [String], by ring: KeyRing) -> [ReceivedProviderToken.Signature?] {
         texts.map { text in
             guard case .token(let token) = ring.credential(text) else { return nil }
             return token.signature

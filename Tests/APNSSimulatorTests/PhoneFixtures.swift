@@ -102,7 +102,7 @@ extension Phone {
         return receive(push, at: Sample.moment(seconds))
     }
 
-    var lastVerdict: Verdict? { received.last?.verdict }
+    var lastVerdict: PushVerdict? { received.last?.verdict }
 }
 
 extension [PhoneEffect] {

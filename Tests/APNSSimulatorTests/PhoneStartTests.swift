@@ -181,7 +181,7 @@ extension Sample {
     }
 }
 
-extension Card {
+extension PhoneCard {
     fileprivate var reportedLink: SubscriptionReport.Link? {
         guard case .token(let token) = link else { return nil }
         return .token(token)

@@ -7,7 +7,7 @@ import Testing
 @Suite("Updates and ends on a phone")
 struct PhoneUpdateTests {
     @Test("only a newer timestamp is shown", arguments: secondAfterTen)
-    func timestamps(_ seconds: Int64, _ verdict: Verdict) {
+    func timestamps(_ seconds: Int64, _ verdict: PushVerdict) {
         var phone = Phone.started()
         _ = phone.change(Sample.updateBody(at: 10))
         _ = phone.change(Sample.updateBody(at: seconds) { $0["content-state"] = Self.later })
@@ -184,13 +184,13 @@ struct PhoneUpdateTests {
 
 extension Phone {
     /// The state of the first card so many seconds after the start.
-    fileprivate func state(at seconds: Int64) -> CardState {
+    fileprivate func state(at seconds: Int64) -> PhoneCardState {
         cards[0].state(at: Sample.moment(seconds).milliseconds, limits: limits)
     }
 }
 
 /// The timestamp of a second update, in seconds from the start, after one of 10; and what becomes of it.
-private let secondAfterTen: [(Int64, Verdict)] = [
+private let secondAfterTen: [(Int64, PushVerdict)] = [
     (11, .shown),
     (10, .ignored(.sameTimestamp)),
     (9, .ignored(.olderTimestamp)),
@@ -201,7 +201,7 @@ private let secondAfterTen: [(Int64, Verdict)] = [
 @Suite("The budget of priority 10 on a phone")
 struct PriorityBudgetTests {
     /// The verdicts of so many updates, one a second.
-    private func verdicts(_ count: Int, priority: Int, frequent: Bool) -> (Phone, [Verdict]) {
+    private func verdicts(_ count: Int, priority: Int, frequent: Bool) -> (Phone, [PushVerdict]) {
         var profile = Sample.profile()
         profile.frequentPushesEnabled = frequent
         var limits = PhoneLimits()
@@ -217,7 +217,7 @@ struct PriorityBudgetTests {
     @Test("over the budget of the hour the device throttles", arguments: [(false, 3), (true, 5)])
     func over(_ frequent: Bool, _ budget: Int) {
         var (phone, seen) = verdicts(7, priority: 10, frequent: frequent)
-        let shown = Array(repeating: Verdict.shown, count: budget)
+        let shown = Array(repeating: PushVerdict.shown, count: budget)
         #expect(seen == shown + Array(repeating: .ignored(.highPriorityBudget), count: 7 - budget))
         phone.update(at: 20, priority: 5)
         #expect(phone.lastVerdict == .shown)

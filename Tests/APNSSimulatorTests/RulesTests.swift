@@ -50,11 +50,11 @@ struct RulesTests {
     @Test("a dead token is told since when, in milliseconds, and nothing else is told a time")
     func deathTime() {
         let dead = Self.judge(.device.path("/3/device/dead"))
-        #expect(dead == .refused(Refusal(status: 410, reason: "Unregistered", timestamp: 1_700_000_000_123)))
+        #expect(dead == .refused(APNSRefusal(status: 410, reason: "Unregistered", timestamp: 1_700_000_000_123)))
         let late = Self.judge(.device.path("/3/device/01d0"))
-        #expect(late == .refused(Refusal(status: 410, reason: "ExpiredToken", timestamp: 1_700_000_000_456)))
+        #expect(late == .refused(APNSRefusal(status: 410, reason: "ExpiredToken", timestamp: 1_700_000_000_456)))
         let wrong = Self.judge(.device.path("/3/device/ffff"))
-        #expect(wrong == .refused(Refusal(status: 400, reason: "BadDeviceToken")))
+        #expect(wrong == .refused(APNSRefusal(status: 400, reason: "BadDeviceToken")))
     }
 
     @Test("every row of the table has an example that it answers")
@@ -68,7 +68,7 @@ struct RulesTests {
             )
             return Rules.brokenRule(inquiry).map { "\(inquiry.endpoint.kind): \($0.condition)" }
         }
-        let endpoints: [Endpoint] = [
+        let endpoints: [APNSRoute] = [
             .device(token: "x"), .broadcast(bundleID: "x"), .channels(bundleID: "x"), .allChannels(bundleID: "x"),
             .unknown,
         ]
@@ -83,20 +83,20 @@ struct RulesTests {
         arguments: [
             (
                 APNSRequest.device.with { $0.authorization = "production key" },
-                Refusal(status: 403, reason: "BadEnvironmentKeyIdInToken")
+                APNSRefusal(status: 403, reason: "BadEnvironmentKeyIdInToken")
             ),
-            (.broadcast.with { $0.channelID = "AAAA" }, Refusal(status: 400, reason: "ChannelNotRegistered")),
+            (.broadcast.with { $0.channelID = "AAAA" }, APNSRefusal(status: 400, reason: "ChannelNotRegistered")),
             (
                 .delete.with { $0.channelID = StubWorld.deleted },
-                Refusal(status: 400, reason: "ChannelNotRegistered")
+                APNSRefusal(status: 400, reason: "ChannelNotRegistered")
             ),
             (
                 .list.path("/1/apps/com.example.silent/all-channels"),
-                Refusal(status: 400, reason: "FeatureNotEnabled")
+                APNSRefusal(status: 400, reason: "FeatureNotEnabled")
             ),
         ]
     )
-    func documented(_ request: APNSRequest, _ refusal: Refusal) {
+    func documented(_ request: APNSRequest, _ refusal: APNSRefusal) {
         let world = StubWorld(answersAsDocumented: true)
         let ruling = Rules.judge(request, on: ConnectionMemory(), in: world, now: StubWorld.now * 1000)
         #expect(ruling == .refused(refusal))
@@ -177,7 +177,7 @@ private let applesReasons: Set<String> = [
     "BadRequestParams", "BadRequestPayload", "TopicMismatch",
 ]
 
-extension Endpoint {
+extension APNSRoute {
     fileprivate var kind: String {
         switch self {
         case .device: "device"

@@ -260,8 +260,8 @@ struct SimulationTests {
         let counts = still.simulation.read { world, _ in world.counts.counts }
         #expect(
             counts == [
-                PushCounts.Key(event: "start", priority: 10, status: 200, reason: nil): 1,
-                PushCounts.Key(event: "update", priority: 5, status: 400, reason: "BadDeviceToken"): 2,
+                ReceivedPushCounts.Key(event: "start", priority: 10, status: 200, reason: nil): 1,
+                ReceivedPushCounts.Key(event: "update", priority: 5, status: 400, reason: "BadDeviceToken"): 2,
             ]
         )
     }

@@ -19,7 +19,7 @@ struct StubWorld: RulesWorld {
     func hasBroadcast(bundleID: String) -> Bool { bundleID != "com.example.silent" }
 
     func credential(_ authorization: String?) -> Credential {
-        var token = ProviderToken(
+        var token = ReceivedProviderToken(
             keyID: Self.keyID,
             teamID: Self.teamID,
             issuedAt: Self.now - 60,
@@ -39,7 +39,7 @@ struct StubWorld: RulesWorld {
         return .token(token)
     }
 
-    func token(_ hex: String, environment: APNSEnvironment, at milliseconds: Int64) -> TokenState {
+    func token(_ hex: String, environment: APNSEnvironment, at milliseconds: Int64) -> KnownTokenState {
         guard environment == .sandbox else { return .unknown }
         return switch hex {
         case Self.updateToken, "ab": .live(bundleID: Self.bundleID, use: .update)
@@ -50,7 +50,7 @@ struct StubWorld: RulesWorld {
         }
     }
 
-    func channel(_ id: String, bundleID: String, environment: APNSEnvironment) -> ChannelState {
+    func channel(_ id: String, bundleID: String, environment: APNSEnvironment) -> KnownChannelState {
         switch id {
         case Self.storing: .registered(.mostRecent)
         case Self.storingNothing: .registered(.none)

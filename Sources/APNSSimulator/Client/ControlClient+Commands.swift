@@ -121,7 +121,7 @@ extension ControlClient {
 
     /// What a phone shows, drawn as text.
     package func drawing(ofPhone id: String) async throws(SimulatorError) -> String {
-        CardDrawing(phone: try await send("GET", "/phones/\(id)")).text
+        PhoneDrawing(phone: try await send("GET", "/phones/\(id)")).text
     }
 
     /// Compares the phones with the posts in a JSON Lines file. Repeats this until all phones are right or the time is

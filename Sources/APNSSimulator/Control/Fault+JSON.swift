@@ -107,7 +107,7 @@ extension Fault.Effect: APIRequest {
             let reason = reader.required("reason", .string)
             let timestamp = reader.optional("timestamp_ms", .int64)
             effect = status.flatMap { status in
-                reason.map { .answer(Refusal(status: status, reason: $0, timestamp: timestamp)) }
+                reason.map { .answer(APNSRefusal(status: status, reason: $0, timestamp: timestamp)) }
             }
         case .silence: effect = .silence
         case .lostAnswer: effect = .lostAnswer

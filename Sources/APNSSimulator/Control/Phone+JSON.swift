@@ -37,7 +37,7 @@ extension Phone {
     }
 }
 
-extension Card {
+extension PhoneCard {
     fileprivate func json(at milliseconds: Int64, limits: PhoneLimits) -> JSONValue {
         var fields = ObjectWriter()
         fields.add("card", number)
@@ -59,7 +59,7 @@ extension Card {
 }
 
 extension ReceivedPush {
-    fileprivate func json(cards: [Card]) -> JSONValue {
+    fileprivate func json(cards: [PhoneCard]) -> JSONValue {
         var fields = ObjectWriter()
         fields.add("sequence", Int64(clamping: sequence))
         fields.add("received_at_ms", at.milliseconds)
@@ -80,7 +80,7 @@ extension ReceivedPush {
     }
 }
 
-extension Verdict {
+extension PushVerdict {
     /// The result's name in the control API.
     package var word: String {
         switch self {

@@ -25,7 +25,7 @@ struct VerdictCounts {
     }
 }
 
-extension PushCounts {
+extension ReceivedPushCounts {
     /// One object per row of the table, sorted.
     var json: [JSONValue] {
         counts.sorted { left, right in

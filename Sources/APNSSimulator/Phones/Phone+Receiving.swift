@@ -38,7 +38,7 @@ package struct ArrivingPush: Sendable {
 extension Phone {
     /// The result of a push, with its card.
     private struct Outcome {
-        var verdict: Verdict
+        var verdict: PushVerdict
         var card: Int?
         var reachableSince: Int64
         var detail: String?

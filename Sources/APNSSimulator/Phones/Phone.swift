@@ -12,7 +12,7 @@ package struct Phone: Sendable {
     /// Keyed by attributes type.
     package private(set) var startTokens: [ActivityTypeName: String] = [:]
     package private(set) var deviceToken: String?
-    package internal(set) var cards: [Card] = []
+    package internal(set) var cards: [PhoneCard] = []
     package internal(set) var received: [ReceivedPush] = []
     package private(set) var isForceQuit = false
     /// Whether Apple cannot reach the phone.
@@ -155,7 +155,7 @@ package struct Phone: Sendable {
         at now: Moment
     ) -> Int {
         let number = cards.count
-        var card = Card(
+        var card = PhoneCard(
             number: number,
             activityKitID: random.uuid(uppercased: true),
             activityID: activityID,
@@ -182,7 +182,7 @@ package struct Phone: Sendable {
     }
 
     /// Removes the token or subscription of a card.
-    func unlink(_ card: Card, at milliseconds: Int64) -> [PhoneEffect] {
+    func unlink(_ card: PhoneCard, at milliseconds: Int64) -> [PhoneEffect] {
         switch card.link {
         case .awaitingToken: []
         case .token(let token): [.retire(token: token, since: milliseconds)]
@@ -220,7 +220,7 @@ package struct Phone: Sendable {
         )
     }
 
-    private mutating func reportLink(of card: Card, knownRevision: Int64? = nil) -> [PhoneEffect] {
+    private mutating func reportLink(of card: PhoneCard, knownRevision: Int64? = nil) -> [PhoneEffect] {
         switch card.link {
         case .awaitingToken: []
         case .token(let token): report(.token(token), of: card, knownRevision: knownRevision)
@@ -230,7 +230,7 @@ package struct Phone: Sendable {
 
     private mutating func report(
         _ link: SubscriptionReport.Link,
-        of card: Card,
+        of card: PhoneCard,
         knownRevision: Int64? = nil
     ) -> [PhoneEffect] {
         guard let activityID = card.activityID, !isForceQuit else { return [] }

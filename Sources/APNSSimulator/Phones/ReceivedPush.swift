@@ -11,7 +11,7 @@ package struct ReceivedPush: Sendable {
     /// When this push's token was issued or its channel was subscribed to, in milliseconds since 1970. An older post
     /// counts as caught up, not as late.
     package let reachableSince: Int64
-    package let verdict: Verdict
+    package let verdict: PushVerdict
     /// More about an ignored push, without values of the payload.
     package let detail: String?
 }

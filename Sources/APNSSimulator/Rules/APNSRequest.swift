@@ -3,11 +3,11 @@ package import ActivityModel
 /// One complete request to a listener.
 package struct APNSRequest: Sendable {
     package var environment: APNSEnvironment
-    package var api: AppleAPI { didSet { endpoint = Endpoint(path: path, at: api) } }
+    package var api: AppleAPI { didSet { endpoint = APNSRoute(path: path, at: api) } }
     package var method: String
-    package var path: String { didSet { endpoint = Endpoint(path: path, at: api) } }
+    package var path: String { didSet { endpoint = APNSRoute(path: path, at: api) } }
     /// The resource that the path names at this listener.
-    package private(set) var endpoint: Endpoint
+    package private(set) var endpoint: APNSRoute
     package var headers: RequestHeaders
     package var body: [UInt8]
 
@@ -23,7 +23,7 @@ package struct APNSRequest: Sendable {
         self.api = api
         self.method = method
         self.path = path
-        self.endpoint = Endpoint(path: path, at: api)
+        self.endpoint = APNSRoute(path: path, at: api)
         self.headers = headers
         self.body = body
     }
@@ -41,7 +41,7 @@ package enum Acceptance: Sendable, Hashable {
 }
 
 /// A refusal with Apple's status and reason.
-package struct Refusal: Sendable, Hashable {
+package struct APNSRefusal: Sendable, Hashable {
     package var status: Int
     /// The `reason` in the JSON body.
     package var reason: String
@@ -58,5 +58,5 @@ package struct Refusal: Sendable, Hashable {
 /// The rules' decision on a request.
 package enum Ruling: Sendable, Hashable {
     case accepted(Acceptance)
-    case refused(Refusal)
+    case refused(APNSRefusal)
 }

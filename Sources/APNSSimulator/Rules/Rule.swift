@@ -7,7 +7,7 @@ package struct Rule: Sendable {
     package let reason: String
     package let citation: Citation
     /// The refusal on Apple's pages, if a recording shows another one.
-    package let documented: Refusal?
+    package let documented: APNSRefusal?
     let isBroken: @Sendable (Inquiry) -> Bool
 
     init(
@@ -15,7 +15,7 @@ package struct Rule: Sendable {
         _ status: Int,
         _ reason: String,
         _ citation: Citation,
-        documented: Refusal? = nil,
+        documented: APNSRefusal? = nil,
         isBroken: @escaping @Sendable (Inquiry) -> Bool
     ) {
         self.condition = condition
@@ -34,17 +34,17 @@ struct Inquiry {
     let connection: ConnectionMemory
     /// In UNIX seconds.
     let now: Int64
-    var token = TokenState.unknown
-    var channel = ChannelState.neverExisted
+    var token = KnownTokenState.unknown
+    var channel = KnownChannelState.neverExisted
     var channelCount = 0
     var channelLimit = 0
     var creation = ChannelCreation.unreadable
     var hasBroadcast = true
 
     var headers: RequestHeaders { request.headers }
-    var endpoint: Endpoint { request.endpoint }
+    var endpoint: APNSRoute { request.endpoint }
 
-    var providerToken: ProviderToken? {
+    var providerToken: ReceivedProviderToken? {
         guard case .token(let token) = credential else { return nil }
         return token
     }

@@ -38,7 +38,7 @@ extension Rules {
                 404,
                 "BadPath",
                 .recorded,
-                documented: Refusal(status: 400, reason: "ChannelNotRegistered")
+                documented: APNSRefusal(status: 400, reason: "ChannelNotRegistered")
             ) {
                 guard case .registered = $0.channel else { return $0.request.method == "DELETE" }
                 return false
@@ -58,7 +58,7 @@ extension Rules {
             400,
             "BadChannelId",
             .recorded,
-            documented: Refusal(status: 400, reason: "ChannelNotRegistered")
+            documented: APNSRefusal(status: 400, reason: "ChannelNotRegistered")
         ) {
             $0.channel == .neverExisted
         },

@@ -34,7 +34,7 @@ extension Rules {
             403,
             "BadEnvironmentKeyInToken",
             .recorded,
-            documented: Refusal(status: 403, reason: "BadEnvironmentKeyIdInToken")
+            documented: APNSRefusal(status: 403, reason: "BadEnvironmentKeyIdInToken")
         ) {
             guard let environment = $0.providerToken?.key?.environment else { return false }
             return environment != $0.request.environment.rawValue

@@ -15,10 +15,12 @@ package enum Rules {
         let inquiry = Inquiry(request, connection: connection, world: world, now: now)
         if let rule = brokenRule(inquiry) {
             if world.answersAsDocumented, let documented = rule.documented { return .refused(documented) }
-            return .refused(Refusal(status: rule.status, reason: rule.reason, timestamp: inquiry.deathTime(for: rule)))
+            return .refused(
+                APNSRefusal(status: rule.status, reason: rule.reason, timestamp: inquiry.deathTime(for: rule))
+            )
         }
         // Unknown paths break a rule, so only known paths get here.
-        return inquiry.acceptance.map(Ruling.accepted) ?? .refused(Refusal(status: 404, reason: "BadPath"))
+        return inquiry.acceptance.map(Ruling.accepted) ?? .refused(APNSRefusal(status: 404, reason: "BadPath"))
     }
 
     /// The first broken rule; nil if the request keeps all rules.
@@ -27,7 +29,7 @@ package enum Rules {
     }
 
     /// The rules of an endpoint, in the order in which they are checked.
-    package static func rules(for endpoint: Endpoint) -> [Rule] {
+    package static func rules(for endpoint: APNSRoute) -> [Rule] {
         switch endpoint {
         case .device: deviceTable
         case .broadcast: broadcastTable
@@ -73,7 +75,7 @@ package enum Rules {
             400,
             "BroadcastFeatureNotEnabled",
             .recorded,
-            documented: Refusal(status: 400, reason: "FeatureNotEnabled")
+            documented: APNSRefusal(status: 400, reason: "FeatureNotEnabled")
         ) {
             !$0.hasBroadcast
         },

@@ -9,14 +9,14 @@ package struct RulesTable: Sendable {
         package let status: Int
         package let reason: String
         package let citation: Citation
-        package let documented: Refusal?
+        package let documented: APNSRefusal?
     }
 
     /// The rules of each endpoint, in the order in which they are checked.
     package let rows: [Row]
 
     package init() {
-        let requests: [(String, Endpoint)] = [
+        let requests: [(String, APNSRoute)] = [
             ("POST /3/device/<token>", .device(token: "")),
             ("POST /4/broadcasts/apps/<bundle id>", .broadcast(bundleID: "")),
             ("POST, GET, DELETE /1/apps/<bundle id>/channels", .channels(bundleID: "")),

@@ -1,7 +1,7 @@
 package import ActivityModel
 
 /// The state of a push token at Apple, seen from one environment.
-package enum TokenState: Sendable, Hashable {
+package enum KnownTokenState: Sendable, Hashable {
     /// The purpose of a token. Tokens of different kinds are never interchangeable.
     package enum Use: String, Sendable, Hashable {
         case device
@@ -25,7 +25,7 @@ package enum TokenState: Sendable, Hashable {
 }
 
 /// The state of a channel id at Apple, seen from one environment and one app.
-package enum ChannelState: Sendable, Hashable {
+package enum KnownChannelState: Sendable, Hashable {
     /// Never issued.
     case neverExisted
     /// Deleted, or of another app or the other environment.
@@ -38,8 +38,8 @@ package protocol RulesWorld {
     /// Parses and checks an `authorization` header.
     func credential(_ authorization: String?) -> Credential
     /// The state of a token at a time (milliseconds since 1970). `hex` is in lower case.
-    func token(_ hex: String, environment: APNSEnvironment, at milliseconds: Int64) -> TokenState
-    func channel(_ id: String, bundleID: String, environment: APNSEnvironment) -> ChannelState
+    func token(_ hex: String, environment: APNSEnvironment, at milliseconds: Int64) -> KnownTokenState
+    func channel(_ id: String, bundleID: String, environment: APNSEnvironment) -> KnownChannelState
     /// The number of the app's channels in the environment.
     func channelCount(bundleID: String, environment: APNSEnvironment) -> Int
     /// The limit of that number: Apple's 10,000, unless a test sets a lower one.

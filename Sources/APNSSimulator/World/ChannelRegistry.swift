@@ -27,7 +27,7 @@ struct ChannelRegistry {
     /// Deleted ids, which are never used again.
     private var deleted: Set<String> = []
 
-    func state(_ id: String, bundleID: String, environment: APNSEnvironment) -> ChannelState {
+    func state(_ id: String, bundleID: String, environment: APNSEnvironment) -> KnownChannelState {
         if let channel = channels[id] {
             let isOwn = channel.owner == Owner(environment: environment, bundleID: bundleID)
             return isOwn ? .registered(channel.storage) : .notRegistered

@@ -23,7 +23,7 @@ package struct Fault: Sendable, Hashable {
     /// The effect on a request.
     package enum Effect: Sendable, Hashable {
         /// Not processed; this is the answer.
-        case answer(Refusal)
+        case answer(APNSRefusal)
         /// Not processed, and never answered.
         case silence
         /// Processed, but never answered.

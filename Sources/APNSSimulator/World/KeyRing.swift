@@ -64,7 +64,7 @@ struct KeyRing {
             let teamID = claims["iss"]?.string, teamID.utf8.count == 10,
             let (issuedAt, looseForm) = claims["iat"].flatMap(issuedAt)
         else { return .malformed }
-        var token = ProviderToken(
+        var token = ReceivedProviderToken(
             keyID: keyID,
             teamID: teamID,
             issuedAt: issuedAt,

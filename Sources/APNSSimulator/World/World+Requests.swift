@@ -120,7 +120,7 @@ extension World {
 
     // MARK: Answers
 
-    private mutating func answer(_ refusal: Refusal, to request: APNSRequest) -> AppleAnswer {
+    private mutating func answer(_ refusal: APNSRefusal, to request: APNSRequest) -> AppleAnswer {
         var body: JSONObject = ["reason": .string(refusal.reason)]
         if let timestamp = refusal.timestamp {
             body["timestamp"] = .number(JSONNumber(timestamp))

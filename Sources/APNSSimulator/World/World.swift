@@ -17,7 +17,7 @@ struct World {
     private var phoneNumbers: [DeviceID: Int] = [:]
     private var tokens: [APNSEnvironment: [String: TokenRecord]] = [:]
     private(set) var channels = ChannelRegistry()
-    private(set) var counts = PushCounts()
+    private(set) var counts = ReceivedPushCounts()
     /// The number of provider tokens with each unusual form.
     private(set) var looseTokens: [LooseIssuedAt: Int] = [:]
     var keys: KeyRing
@@ -211,9 +211,9 @@ struct World {
 extension World: RulesWorld {
     func credential(_ authorization: String?) -> Credential { keys.credential(authorization) }
 
-    func token(_ hex: String, environment: APNSEnvironment, at milliseconds: Int64) -> TokenState {
+    func token(_ hex: String, environment: APNSEnvironment, at milliseconds: Int64) -> KnownTokenState {
         guard let record = tokens[environment]?[hex] else { return .unknown }
-        let use: TokenState.Use =
+        let use: KnownTokenState.Use =
             switch record.issued {
             case .device: .device
             case .start: .start
@@ -228,7 +228,7 @@ extension World: RulesWorld {
         return .live(bundleID: record.bundleID, use: use)
     }
 
-    func channel(_ id: String, bundleID: String, environment: APNSEnvironment) -> ChannelState {
+    func channel(_ id: String, bundleID: String, environment: APNSEnvironment) -> KnownChannelState {
         channels.state(id, bundleID: bundleID, environment: environment)
     }
 

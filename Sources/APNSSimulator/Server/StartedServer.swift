@@ -4,7 +4,7 @@ import Synchronization
 import TLSEngine
 
 /// The listeners of a started simulator, for use from any thread.
-final class Started: Sendable {
+final class StartedServer: Sendable {
     private struct State {
         var listeners: LoopBound<AppleListeners>
         var addresses: SimulatorAddresses

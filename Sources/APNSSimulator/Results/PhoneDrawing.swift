@@ -2,7 +2,7 @@ import APITypes
 import JSON
 
 /// The cards of a phone as boxes of text, as a person would see them on the Lock Screen.
-struct CardDrawing {
+struct PhoneDrawing {
     /// The columns inside of a box.
     private static let width = 46
 

@@ -1,5 +1,5 @@
 /// The result of a push at a phone.
-package enum Verdict: Sendable, Hashable {
+package enum PushVerdict: Sendable, Hashable {
     /// A card appeared.
     case started
     /// A card appeared beside another of the same activity, and the app then removed the older one.

@@ -3,11 +3,11 @@ package enum Credential: Sendable, Hashable {
     case missing
     /// Not `bearer <jwt>`, or a token whose header or claims do not have Apple's form.
     case malformed
-    case token(ProviderToken)
+    case token(ReceivedProviderToken)
 }
 
 /// A provider token in the right form.
-package struct ProviderToken: Sendable, Hashable {
+package struct ReceivedProviderToken: Sendable, Hashable {
     /// The result of the signature check.
     package enum Signature: Sendable, Hashable {
         /// The key is not registered with the simulator, so the signature is unchecked.
@@ -83,7 +83,7 @@ package struct ConnectionMemory: Sendable, Hashable {
     package init() {}
 
     /// Remembers a credential that the rules accepted.
-    package mutating func noteAccepted(authorization: String, token: ProviderToken, at seconds: Int64) {
+    package mutating func noteAccepted(authorization: String, token: ReceivedProviderToken, at seconds: Int64) {
         guard self.authorization != authorization else { return }
         self.authorization = authorization
         authorizationSince = seconds

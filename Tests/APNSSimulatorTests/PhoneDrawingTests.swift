@@ -4,7 +4,7 @@ import Testing
 @testable import APNSSimulator
 
 @Suite("The drawing of a phone")
-struct CardDrawingTests {
+struct PhoneDrawingTests {
     @Test("A card is a box with its state and content; what is too long is cut, and nothing controls the terminal")
     func card() {
         let phone: JSONValue = [
@@ -20,7 +20,7 @@ struct CardDrawingTests {
             ],
         ]
         #expect(
-            CardDrawing(phone: phone).text == """
+            PhoneDrawing(phone: phone).text == """
                 phone-1 · iOS 18.1 · offline
                 ╭────────────────────────────────────────────────╮
                 │ GameAttributes · final                  active │
@@ -31,6 +31,6 @@ struct CardDrawingTests {
                 3 pushes received, 1 ignored
                 """
         )
-        #expect(CardDrawing(phone: ["id": "p", "activities": []]).text == "p · iOS ?\n(no card)\n0 pushes received")
+        #expect(PhoneDrawing(phone: ["id": "p", "activities": []]).text == "p · iOS ?\n(no card)\n0 pushes received")
     }
 }

@@ -1,5 +1,5 @@
 /// Counts push requests by their properties and answers.
-package struct PushCounts: Sendable {
+package struct ReceivedPushCounts: Sendable {
     /// One row of the table.
     package struct Key: Sendable, Hashable {
         /// `start`, `update`, `end`, or `other`.

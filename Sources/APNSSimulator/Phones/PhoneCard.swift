@@ -2,7 +2,7 @@ package import ActivityModel
 package import JSON
 
 /// One Live Activity on one phone.
-package struct Card: Sendable {
+package struct PhoneCard: Sendable {
     /// The source of its updates.
     package enum Link: Sendable, Hashable {
         /// Started, but iOS has not given the app an update token yet.
@@ -45,7 +45,7 @@ package struct Card: Sendable {
 }
 
 /// The state of a card as its user sees it.
-package enum CardState: String, Sendable, Hashable {
+package enum PhoneCardState: String, Sendable, Hashable {
     case active
     case stale
     /// Ended, but still on the Lock Screen.
@@ -56,9 +56,9 @@ package enum CardState: String, Sendable, Hashable {
     case replaced
 }
 
-extension Card {
+extension PhoneCard {
     /// The state at a time. The system ends an activity at the end of its lifetime.
-    package func state(at milliseconds: Int64, limits: PhoneLimits) -> CardState {
+    package func state(at milliseconds: Int64, limits: PhoneLimits) -> PhoneCardState {
         switch phase {
         case .active:
             let end = startedAt.milliseconds + limits.lifetime

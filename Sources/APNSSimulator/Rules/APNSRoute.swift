@@ -9,7 +9,7 @@ package enum AppleAPI: String, Sendable, Hashable, CaseIterable {
 }
 
 /// The resource that a path names.
-package enum Endpoint: Sendable, Hashable {
+package enum APNSRoute: Sendable, Hashable {
     /// `/3/device/<token>`, in lower case. The rules check the token, which may be empty or invalid.
     case device(token: String)
     /// `/4/broadcasts/apps/<bundle id>`.
