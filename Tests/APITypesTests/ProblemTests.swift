@@ -78,13 +78,15 @@ struct ProblemTests {
         let body: JSONValue = ["list": .array(Array(repeating: 1, count: 20_000)), "map": many, "policy": ["f": 1]]
         var readers = (0..<4).map { _ in ObjectReader(body, refusesUnknownFields: true) }
         _ = readers[0].required("list", .list(of: .string))
-        _ = readers[1].required("map", .map("A key", \.self, of: .string))
-        _ = readers[2].required("map", .map("A key", { _ in String?.none }, of: .bool))
+        _ = readers[1].required("map", .map("A key", \.self, name: \.self, of: .string))
+        _ = readers[2].required("map", .map("A key", { _ in String?.none }, name: \.self, of: .bool))
         _ = readers[3].required(
             "policy",
             FieldType<Policy> { _, context in
                 context.adopt(invalid)
                 return nil
+            } write: {
+                $0.json
             }
         )
         var unknown = ObjectReader(many, refusesUnknownFields: true)

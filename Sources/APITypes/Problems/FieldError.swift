@@ -54,22 +54,12 @@ package struct FieldError: Sendable, Hashable {
     }
 }
 
-extension FieldError: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let pointer = reader.required("pointer", .pointer)
-        let code = reader.required("code", .string)
-        let message = reader.required("message", .string)
-        let schemaVersion = reader.optional("schema_version", .int)
-        guard reader.finish(), let pointer, let code, let message else { return nil }
-        self.init(pointer: pointer, code: code, message: message, schemaVersion: schemaVersion)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("pointer", pointer.description)
-        fields.add("code", code)
-        fields.add("message", message)
-        fields.add("schema_version", schemaVersion)
-        return fields.json
-    }
+extension FieldError: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("pointer", \.pointer, .pointer),
+        .required("code", \.code, .string),
+        .required("message", \.message, .string),
+        .optional("schema_version", \.schemaVersion, .int),
+        make: Self.init
+    )
 }

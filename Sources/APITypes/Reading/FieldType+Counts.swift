@@ -10,6 +10,8 @@ extension FieldType where Value == [String: Int] {
                 counts[key] = count
             }
             return counts
+        } write: {
+            .counts($0)
         }
     }
 }

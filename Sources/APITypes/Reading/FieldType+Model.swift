@@ -4,67 +4,101 @@ import JSON
 // Identifiers and values of the domain.
 
 extension FieldType where Value == BundleID {
-    package static var bundleID: Self { text("A bundle id of letters, digits, periods and hyphens") { BundleID($0) } }
+    package static var bundleID: Self {
+        text("A bundle id of letters, digits, periods and hyphens", { BundleID($0) }, write: { $0.rawValue })
+    }
 }
 
 extension FieldType where Value == TeamID {
-    package static var teamID: Self { text("A team id of ten letters and digits") { TeamID($0) } }
+    package static var teamID: Self {
+        text("A team id of ten letters and digits", { TeamID($0) }, write: { $0.rawValue })
+    }
 }
 
 extension FieldType where Value == KeyID {
-    package static var keyID: Self { text("A key id of ten letters and digits") { KeyID($0) } }
+    package static var keyID: Self {
+        text("A key id of ten letters and digits", { KeyID($0) }, write: { $0.rawValue })
+    }
 }
 
 extension FieldType where Value == ActivityID {
-    package static var activityID: Self { text("An id of " + callerIDCharacters) { ActivityID($0) } }
+    package static var activityID: Self {
+        text("An id of " + callerIDCharacters, { ActivityID($0) }, write: { $0.rawValue })
+    }
 }
 
 extension FieldType where Value == DeviceID {
-    package static var deviceID: Self { text("An id of " + callerIDCharacters) { DeviceID($0) } }
+    package static var deviceID: Self {
+        text("An id of " + callerIDCharacters, { DeviceID($0) }, write: { $0.rawValue })
+    }
 }
 
 extension FieldType where Value == UserID {
-    package static var userID: Self { text("An id of " + callerIDCharacters) { UserID($0) } }
+    package static var userID: Self {
+        text("An id of " + callerIDCharacters, { UserID($0) }, write: { $0.rawValue })
+    }
 }
 
 extension FieldType where Value == ActivityTypeName {
-    package static var typeName: Self { text(typeNameForm) { ActivityTypeName($0) } }
+    package static var typeName: Self {
+        text(typeNameForm, { ActivityTypeName($0) }, write: { $0.rawValue })
+    }
 }
 
 extension FieldType where Value == ChannelID {
-    package static var channelID: Self { text("A UUID") { ChannelID($0) } }
+    package static var channelID: Self {
+        text("A UUID", { ChannelID($0) }, write: { $0.rawValue })
+    }
 }
 
 extension FieldType where Value == APNSChannelID {
-    package static var apnsChannelID: Self { text("A channel id in base64, as Apple gives it,") { APNSChannelID($0) } }
+    package static var apnsChannelID: Self {
+        text("A channel id in base64, as Apple gives it,", { APNSChannelID($0) }, write: { $0.rawValue })
+    }
 }
 
 extension FieldType where Value == PushToken {
     /// Hex text. The error for an invalid token does not repeat it.
-    package static var token: Self { text("A token of 2 to 512 hex digits, an even number,") { PushToken(hex: $0) } }
+    package static var token: Self {
+        text("A token of 2 to 512 hex digits, an even number,", { PushToken(hex: $0) }, write: { $0.hex })
+    }
 }
 
 extension FieldType where Value == OSVersion {
     package static var osVersion: Self {
-        text("A version of 1 to 128 printable ASCII characters, such as '18.1',") { OSVersion($0) }
+        text(
+            "A version of 1 to 128 printable ASCII characters, such as '18.1',",
+            { OSVersion($0) },
+            write: { $0.description }
+        )
     }
 }
 
 extension FieldType where Value == AppVersion {
     package static var appVersion: Self {
-        text("A version of 1 to 128 printable ASCII characters, such as '2.10.1',") { AppVersion($0) }
+        text(
+            "A version of 1 to 128 printable ASCII characters, such as '2.10.1',",
+            { AppVersion($0) },
+            write: { $0.description }
+        )
     }
 }
 
 extension FieldType where Value == Instant {
     /// RFC 3339 with an offset.
-    package static var time: Self { text("An RFC 3339 time, such as '2022-12-18T15:00:00Z',") { Instant($0) } }
+    package static var time: Self {
+        text("An RFC 3339 time, such as '2022-12-18T15:00:00Z',", { Instant($0) }, write: { $0.description })
+    }
 }
 
 extension FieldType where Value == PushPriority {
     /// The `apns-priority`: 1, 5 or 10.
     package static var priority: Self {
-        of("1, 5 or 10") { $0.int64.flatMap(Int.init(exactly:)).flatMap { PushPriority(rawValue: $0) } }
+        of("1, 5 or 10") {
+            $0.int64.flatMap(Int.init(exactly:)).flatMap { PushPriority(rawValue: $0) }
+        } write: {
+            .number(JSONNumber($0.rawValue))
+        }
     }
 }
 
@@ -78,6 +112,8 @@ extension FieldType where Value == AlertContent {
                 context.adopt(error)
                 return nil
             }
+        } write: {
+            $0.json
         }
     }
 }
@@ -92,6 +128,8 @@ extension FieldType where Value == Policy {
                 context.adopt(error)
                 return nil
             }
+        } write: {
+            $0.json
         }
     }
 }

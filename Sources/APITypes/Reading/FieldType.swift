@@ -1,33 +1,48 @@
 package import JSON
 
-/// How to read the value of one field: a function from JSON to a Swift value that records errors.
+/// How to read and write the value of one field.
 package struct FieldType<Value>: Sendable {
     /// Returns nil exactly if it recorded an error.
     package let read: @Sendable (JSONValue, inout FieldContext) -> Value?
+    /// Returns nil for a value without a JSON form: a number that is not finite.
+    package let write: @Sendable (Value) -> JSONValue?
 
-    package init(_ read: @escaping @Sendable (JSONValue, inout FieldContext) -> Value?) {
+    package init(
+        _ read: @escaping @Sendable (JSONValue, inout FieldContext) -> Value?,
+        write: @escaping @Sendable (Value) -> JSONValue?
+    ) {
         self.read = read
+        self.write = write
     }
 
     /// A JSON value of one type. `extract` returns nil for any other type.
-    static func of(_ what: String, _ extract: @escaping @Sendable (JSONValue) -> Value?) -> FieldType {
+    static func of(
+        _ what: String,
+        _ extract: @escaping @Sendable (JSONValue) -> Value?,
+        write: @escaping @Sendable (Value) -> JSONValue?
+    ) -> FieldType {
         FieldType { value, context in
             if let result = extract(value) { return result }
             context.refuse(FieldError.wrongType, "\(what) is expected.")
             return nil
+        } write: {
+            write($0)
         }
     }
 
-    /// A string that `parse` turns into a value. `what` describes the expected text.
+    /// A string that `parse` turns into a value, and `write` into the string. `what` describes the expected text.
     static func text(
         _ what: @autoclosure @escaping @Sendable () -> String,
-        _ parse: @escaping @Sendable (String) -> Value?
+        _ parse: @escaping @Sendable (String) -> Value?,
+        write: @escaping @Sendable (Value) -> String
     ) -> FieldType {
         FieldType { value, context in
             guard let text = FieldType<String>.string.read(value, &context) else { return nil }
             if let result = parse(text) { return result }
             context.refuse(FieldError.invalidValue, "\(what()) is expected.")
             return nil
+        } write: {
+            .string(write($0))
         }
     }
 
@@ -41,6 +56,8 @@ package struct FieldType<Value>: Sendable {
                 "A value from \(range.lowerBound) to \(range.upperBound) is expected."
             )
             return nil
+        } write: {
+            write($0)
         }
     }
 }
@@ -48,7 +65,7 @@ package struct FieldType<Value>: Sendable {
 // MARK: JSON's own types
 
 extension FieldType where Value == String {
-    package static var string: Self { of("A string") { $0.string } }
+    package static var string: Self { of("A string", { $0.string }, write: { .string($0) }) }
 
     /// A string for people to read, without control characters. The length counts Unicode scalars.
     package static func string(length range: ClosedRange<Int>) -> Self {
@@ -62,20 +79,24 @@ extension FieldType where Value == String {
                 isPlain ? length + "." : length + ", none of them a control character."
             )
             return nil
+        } write: {
+            .string($0)
         }
     }
 }
 
 extension FieldType where Value == Bool {
-    package static var bool: Self { of("True or false") { $0.bool } }
+    package static var bool: Self { of("True or false", { $0.bool }, write: { .bool($0) }) }
 }
 
 extension FieldType where Value == Int {
-    package static var int: Self { of("A whole number") { $0.int64.flatMap { Int(exactly: $0) } } }
+    package static var int: Self {
+        of("A whole number", { $0.int64.flatMap { Int(exactly: $0) } }, write: { .number(JSONNumber($0)) })
+    }
 }
 
 extension FieldType where Value == Int64 {
-    package static var int64: Self { of("A whole number") { $0.int64 } }
+    package static var int64: Self { of("A whole number", { $0.int64 }, write: { .number(JSONNumber($0)) }) }
     /// Whole seconds from 0 to the largest 32-bit number (68 years).
     package static var seconds: Self { int64.within(0...Int64(Int32.max)) }
     /// A counter that starts at 0: a revision, a generation.
@@ -83,21 +104,21 @@ extension FieldType where Value == Int64 {
 }
 
 extension FieldType where Value == Double {
-    package static var double: Self { of("A number") { $0.double } }
+    package static var double: Self { of("A number", { $0.double }, write: { JSONNumber($0).map { .number($0) } }) }
 }
 
 extension FieldType where Value == JSONValue {
     /// Any value except `null`.
-    package static var any: Self { of("A value") { $0 } }
+    package static var any: Self { of("A value", { $0 }, write: { $0 }) }
 }
 
 extension FieldType where Value == JSONObject {
     /// An object that is passed through unchanged.
-    package static var object: Self { of("An object") { $0.object } }
+    package static var object: Self { of("An object", { $0.object }, write: { .object($0) }) }
 }
 
 extension FieldType where Value == JSONPointer {
-    package static var pointer: Self { text("A JSON pointer") { JSONPointer($0) } }
+    package static var pointer: Self { text("A JSON pointer", { JSONPointer($0) }, write: { $0.description }) }
 }
 
 // MARK: Composed types
@@ -124,14 +145,18 @@ extension FieldType {
                 if context.isFull { return nil }
             }
             return result.count == array.count ? result : nil
+        } write: { elements in
+            .array(elements.compactMap(element.write))
         }
     }
 
     /// An object whose keys are the caller's identifiers. `what` describes the expected key. A member with the value
-    /// `null` counts as absent, like any field. An object with more than `limit` members is refused unread.
+    /// `null` counts as absent, like any field. An object with more than `limit` members is refused unread. Members are
+    /// written in the order of their names.
     package static func map<Key: Hashable & Sendable, Element: Sendable>(
         _ what: String,
         _ key: @escaping @Sendable (String) -> Key?,
+        name: @escaping @Sendable (Key) -> String,
         of element: FieldType<Element>,
         atMost limit: Int = .max
     ) -> Self where Value == [Key: Element] {
@@ -162,6 +187,9 @@ extension FieldType {
                 if context.isFull { return nil }
             }
             return context.errors.count == errorsBefore ? result : nil
+        } write: { map in
+            let fields = map.compactMap { key, item in element.write(item).map { (name(key), $0) } }
+            return .object(JSONObject(fields.sorted { $0.0 < $1.0 }))
         }
     }
 
@@ -176,13 +204,19 @@ extension FieldType {
             let result = Value(reader: &reader)
             context.errors.append(contentsOf: reader.errors)
             return result
+        } write: {
+            $0.json
         }
     }
 
     /// One word from a list. The error message names all the words.
     package static func word(_: Value.Type) -> Self
     where Value: RawRepresentable & CaseIterable & Sendable, Value.RawValue == String {
-        text("One of " + Value.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")) { Value(rawValue: $0) }
+        text("One of " + Value.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")) {
+            Value(rawValue: $0)
+        } write: {
+            $0.rawValue
+        }
     }
 }
 
@@ -206,10 +240,12 @@ extension FieldType {
 
 extension FieldType where Value == Int {
     /// A whole number in a path.
-    package static var digits: Self { text("A whole number") { Int($0) } }
+    package static var digits: Self { text("A whole number", { Int($0) }, write: { $0.description }) }
 }
 
 extension FieldType where Value == String {
     /// Any text that Postgres can hold.
-    package static var storable: Self { text("A text without the character U+0000") { $0.contains("\0") ? nil : $0 } }
+    package static var storable: Self {
+        text("A text without the character U+0000", { $0.contains("\0") ? nil : $0 }, write: { $0 })
+    }
 }

@@ -82,42 +82,17 @@ package struct APIKeyResource: Sendable, Hashable {
     }
 }
 
-extension APIKeyResource: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let id = reader.required("id", .string)
-        let name = reader.required("name", .string)
-        let scopes = reader.required("scopes", .list(of: .word(Scope.self)))
-        let bundleID = reader.optional("bundle_id", .bundleID)
-        let createdAt = reader.required("created_at", .time)
-        let expiresAt = reader.optional("expires_at", .time)
-        let lastUsedAt = reader.optional("last_used_at", .time)
-        let revokedAt = reader.optional("revoked_at", .time)
-        let secret = reader.optional("secret", .string)
-        guard reader.finish(), let id, let name, let scopes, let createdAt else { return nil }
-        self.init(
-            id: id,
-            name: name,
-            scopes: scopes,
-            bundleID: bundleID,
-            createdAt: createdAt,
-            expiresAt: expiresAt,
-            lastUsedAt: lastUsedAt,
-            revokedAt: revokedAt,
-            secret: secret
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("id", id)
-        fields.add("name", name)
-        fields.add("scopes", words: scopes.map(\.rawValue))
-        fields.add("bundle_id", bundleID?.rawValue)
-        fields.add("created_at", createdAt)
-        fields.add("expires_at", expiresAt)
-        fields.add("last_used_at", lastUsedAt)
-        fields.add("revoked_at", revokedAt)
-        fields.add("secret", secret)
-        return fields.json
-    }
+extension APIKeyResource: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("id", \.id, .string),
+        .required("name", \.name, .string),
+        .required("scopes", \.scopes, .list(of: .word(Scope.self))),
+        .optional("bundle_id", \.bundleID, .bundleID),
+        .required("created_at", \.createdAt, .time),
+        .optional("expires_at", \.expiresAt, .time),
+        .optional("last_used_at", \.lastUsedAt, .time),
+        .optional("revoked_at", \.revokedAt, .time),
+        .optional("secret", \.secret, .string),
+        make: Self.init
+    )
 }

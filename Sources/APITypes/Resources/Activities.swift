@@ -142,145 +142,53 @@ package struct StartProgress: Sendable, Hashable {
     }
 }
 
-extension ActivityResource: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let activityID = reader.required("activity_id", .activityID)
-        let type = reader.required("type", .typeName)
-        let environment = reader.required("environment", .word(APNSEnvironment.self))
-        let state = reader.required("state", .word(ActivityState.self))
-        let revision = reader.required("revision", .int64)
-        let timestamp = reader.optional("timestamp", .int64)
-        let delivery = reader.required("delivery", .word(Delivery.self))
-        let contentState = reader.required("content_state", .object)
-        let attributes = reader.required("attributes", .object)
-        let createdAt = reader.required("created_at", .time)
-        let startedAt = reader.optional("started_at", .time)
-        let endedAt = reader.optional("ended_at", .time)
-        let startsAt = reader.optional("starts_at", .time)
-        let endsAt = reader.optional("ends_at", .time)
-        let channel = reader.optional("channel", .object(ChannelReference.self))
-        let progress = reader.required("progress", .object(DeliveryProgress.self))
-        let starts = reader.required("starts", .object(StartProgress.self))
-        let schedules = reader.optional("schedules", .list(of: .object(ScheduleResource.self)))
-        guard reader.finish(), let activityID, let type, let environment, let state, let revision, let delivery,
-            let contentState, let attributes, let createdAt, let progress, let starts
-        else { return nil }
-        self.init(
-            activityID: activityID,
-            type: type,
-            environment: environment,
-            state: state,
-            revision: revision,
-            timestamp: timestamp,
-            delivery: delivery,
-            contentState: contentState,
-            attributes: attributes,
-            createdAt: createdAt,
-            startedAt: startedAt,
-            endedAt: endedAt,
-            startsAt: startsAt,
-            endsAt: endsAt,
-            channel: channel,
-            progress: progress,
-            starts: starts,
-            schedules: schedules ?? []
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("activity_id", activityID.rawValue)
-        fields.add("type", type.rawValue)
-        fields.add("environment", environment.rawValue)
-        fields.add("state", state.rawValue)
-        fields.add("revision", revision)
-        fields.add("timestamp", .orNull(timestamp))
-        fields.add("delivery", delivery.rawValue)
-        fields.add("content_state", contentState)
-        fields.add("attributes", attributes)
-        fields.add("created_at", createdAt)
-        fields.add("started_at", startedAt)
-        fields.add("ended_at", endedAt)
-        fields.add("starts_at", startsAt)
-        fields.add("ends_at", endsAt)
-        fields.add("channel", channel)
-        fields.add("progress", progress)
-        fields.add("starts", starts)
-        fields.add("schedules", schedules)
-        return fields.json
-    }
+extension ActivityResource: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("activity_id", \.activityID, .activityID),
+        .required("type", \.type, .typeName),
+        .required("environment", \.environment, .word(APNSEnvironment.self)),
+        .required("state", \.state, .word(ActivityState.self)),
+        .required("revision", \.revision, .int64),
+        .nullable("timestamp", \.timestamp, .int64),
+        .required("delivery", \.delivery, .word(Delivery.self)),
+        .required("content_state", \.contentState, .object),
+        .required("attributes", \.attributes, .object),
+        .required("created_at", \.createdAt, .time),
+        .optional("started_at", \.startedAt, .time),
+        .optional("ended_at", \.endedAt, .time),
+        .optional("starts_at", \.startsAt, .time),
+        .optional("ends_at", \.endsAt, .time),
+        .optional("channel", \.channel, .object(ChannelReference.self)),
+        .required("progress", \.progress, .object(DeliveryProgress.self)),
+        .required("starts", \.starts, .object(StartProgress.self)),
+        .optional("schedules", \.schedules, .list(of: .object(ScheduleResource.self)), else: []),
+        make: Self.init
+    )
 }
 
-extension DeliveryProgress: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let destinations = reader.required("destinations", .int)
-        let current = reader.required("current", .int)
-        let pending = reader.required("pending", .int)
-        let waitingForToken = reader.required("waiting_for_token", .int)
-        let dead = reader.required("dead", .int)
-        let withheld = reader.required("withheld", .int)
-        guard reader.finish(), let destinations, let current, let pending, let waitingForToken, let dead, let withheld
-        else { return nil }
-        self.init(
-            destinations: destinations,
-            current: current,
-            pending: pending,
-            waitingForToken: waitingForToken,
-            dead: dead,
-            withheld: withheld
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("destinations", destinations)
-        fields.add("current", current)
-        fields.add("pending", pending)
-        fields.add("waiting_for_token", waitingForToken)
-        fields.add("dead", dead)
-        fields.add("withheld", withheld)
-        return fields.json
-    }
+extension DeliveryProgress: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("destinations", \.destinations, .int),
+        .required("current", \.current, .int),
+        .required("pending", \.pending, .int),
+        .required("waiting_for_token", \.waitingForToken, .int),
+        .required("dead", \.dead, .int),
+        .required("withheld", \.withheld, .int),
+        make: Self.init
+    )
 }
 
-extension StartProgress: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let enrolling = reader.required("enrolling", .bool)
-        let pending = reader.required("pending", .int)
-        let sent = reader.required("sent", .int)
-        let unanswered = reader.required("unanswered", .int)
-        let confirmed = reader.required("confirmed", .int)
-        let repeated = reader.required("repeated", .int)
-        let withheld = reader.required("withheld", .int)
-        let failed = reader.required("failed", .int)
-        let reasons = reader.optional("reasons", .counts)
-        guard reader.finish(), let enrolling, let pending, let sent, let unanswered, let confirmed, let repeated,
-            let withheld, let failed
-        else { return nil }
-        self.init(
-            enrolling: enrolling,
-            pending: pending,
-            sent: sent,
-            unanswered: unanswered,
-            confirmed: confirmed,
-            repeated: repeated,
-            withheld: withheld,
-            failed: failed,
-            reasons: reasons ?? [:]
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("enrolling", enrolling)
-        fields.add("pending", pending)
-        fields.add("sent", sent)
-        fields.add("unanswered", unanswered)
-        fields.add("confirmed", confirmed)
-        fields.add("repeated", repeated)
-        fields.add("withheld", withheld)
-        fields.add("failed", failed)
-        if !reasons.isEmpty { fields.add("reasons", .counts(reasons)) }
-        return fields.json
-    }
+extension StartProgress: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("enrolling", \.enrolling, .bool),
+        .required("pending", \.pending, .int),
+        .required("sent", \.sent, .int),
+        .required("unanswered", \.unanswered, .int),
+        .required("confirmed", \.confirmed, .int),
+        .required("repeated", \.repeated, .int),
+        .required("withheld", \.withheld, .int),
+        .required("failed", \.failed, .int),
+        .optional("reasons", \.reasons, .counts, unless: [:]),
+        make: Self.init
+    )
 }

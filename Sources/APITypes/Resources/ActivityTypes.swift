@@ -119,35 +119,16 @@ package struct SchemaFinding: Sendable, Hashable {
     }
 }
 
-extension SchemaFinding: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let part = reader.required("schema", .word(SchemaPart.self))
-        let pointer = reader.required("pointer", .pointer)
-        let code = reader.required("code", .string)
-        let message = reader.required("message", .string)
-        let severity = reader.optional("severity", .word(Severity.self))
-        let schemaVersion = reader.optional("schema_version", .int)
-        guard reader.finish(), let part, let pointer, let code, let message else { return nil }
-        self.init(
-            part: part,
-            pointer: pointer,
-            code: code,
-            message: message,
-            severity: severity,
-            schemaVersion: schemaVersion
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("schema", part.rawValue)
-        fields.add("pointer", pointer.description)
-        fields.add("code", code)
-        fields.add("message", message)
-        fields.add("severity", severity?.rawValue)
-        fields.add("schema_version", schemaVersion)
-        return fields.json
-    }
+extension SchemaFinding: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("schema", \.part, .word(SchemaPart.self)),
+        .required("pointer", \.pointer, .pointer),
+        .required("code", \.code, .string),
+        .required("message", \.message, .string),
+        .optional("severity", \.severity, .word(Severity.self)),
+        .optional("schema_version", \.schemaVersion, .int),
+        make: Self.init
+    )
 }
 
 /// Whether this version can replace the earlier one while activities run.
@@ -162,20 +143,12 @@ package struct SchemaCompatibility: Sendable, Hashable {
     }
 }
 
-extension SchemaCompatibility: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let compatible = reader.required("compatible", .bool)
-        let findings = reader.optional("findings", .list(of: .object(SchemaFinding.self)))
-        guard reader.finish(), let compatible else { return nil }
-        self.init(compatible: compatible, findings: findings ?? [])
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("compatible", compatible)
-        fields.add("findings", findings)
-        return fields.json
-    }
+extension SchemaCompatibility: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("compatible", \.compatible, .bool),
+        .optional("findings", \.findings, .list(of: .object(SchemaFinding.self)), else: []),
+        make: Self.init
+    )
 }
 
 /// The answer to a registration of a type.
@@ -195,24 +168,14 @@ package struct TypeRegistration: Sendable, Hashable {
     }
 }
 
-extension TypeRegistration: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let version = reader.required("version", .int)
-        let changed = reader.required("changed", .bool)
-        let lint = reader.optional("lint", .list(of: .object(SchemaFinding.self)))
-        let compatibility = reader.required("compatibility", .object(SchemaCompatibility.self))
-        guard reader.finish(), let version, let changed, let compatibility else { return nil }
-        self.init(version: version, changed: changed, lint: lint ?? [], compatibility: compatibility)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("version", version)
-        fields.add("changed", changed)
-        fields.add("lint", lint)
-        fields.add("compatibility", compatibility)
-        return fields.json
-    }
+extension TypeRegistration: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("version", \.version, .int),
+        .required("changed", \.changed, .bool),
+        .optional("lint", \.lint, .list(of: .object(SchemaFinding.self)), else: []),
+        .required("compatibility", \.compatibility, .object(SchemaCompatibility.self)),
+        make: Self.init
+    )
 }
 
 /// An activity type with its newest version.
@@ -247,43 +210,18 @@ package struct TypeResource: Sendable, Hashable {
     }
 }
 
-extension TypeResource: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let name = reader.required("name", .typeName)
-        let version = reader.required("version", .int)
-        let attributesSchema = reader.required("attributes_schema", .schema)
-        let contentStateSchema = reader.required("content_state_schema", .schema)
-        let policy = reader.required("policy", .policy)
-        let minAppVersion = reader.optional("min_app_version", .appVersion)
-        let createdAt = reader.required("created_at", .time)
-        let updatedAt = reader.required("updated_at", .time)
-        guard reader.finish(), let name, let version, let attributesSchema, let contentStateSchema, let policy,
-            let createdAt, let updatedAt
-        else { return nil }
-        self.init(
-            name: name,
-            version: version,
-            attributesSchema: attributesSchema,
-            contentStateSchema: contentStateSchema,
-            policy: policy,
-            minAppVersion: minAppVersion,
-            createdAt: createdAt,
-            updatedAt: updatedAt
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("name", name.rawValue)
-        fields.add("version", version)
-        fields.add("attributes_schema", attributesSchema)
-        fields.add("content_state_schema", contentStateSchema)
-        fields.add("policy", policy.json)
-        fields.add("min_app_version", minAppVersion?.description)
-        fields.add("created_at", createdAt)
-        fields.add("updated_at", updatedAt)
-        return fields.json
-    }
+extension TypeResource: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("name", \.name, .typeName),
+        .required("version", \.version, .int),
+        .required("attributes_schema", \.attributesSchema, .schema),
+        .required("content_state_schema", \.contentStateSchema, .schema),
+        .required("policy", \.policy, .policy),
+        .optional("min_app_version", \.minAppVersion, .appVersion),
+        .required("created_at", \.createdAt, .time),
+        .required("updated_at", \.updatedAt, .time),
+        make: Self.init
+    )
 }
 
 /// One version of a type's schemas.
@@ -313,37 +251,16 @@ package struct TypeVersionResource: Sendable, Hashable {
     }
 }
 
-extension TypeVersionResource: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let version = reader.required("version", .int)
-        let attributesSchema = reader.required("attributes_schema", .schema)
-        let contentStateSchema = reader.required("content_state_schema", .schema)
-        let minAppVersion = reader.optional("min_app_version", .appVersion)
-        let createdAt = reader.required("created_at", .time)
-        let retiredAt = reader.optional("retired_at", .time)
-        guard reader.finish(), let version, let attributesSchema, let contentStateSchema, let createdAt else {
-            return nil
-        }
-        self.init(
-            version: version,
-            attributesSchema: attributesSchema,
-            contentStateSchema: contentStateSchema,
-            minAppVersion: minAppVersion,
-            createdAt: createdAt,
-            retiredAt: retiredAt
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("version", version)
-        fields.add("attributes_schema", attributesSchema)
-        fields.add("content_state_schema", contentStateSchema)
-        fields.add("min_app_version", minAppVersion?.description)
-        fields.add("created_at", createdAt)
-        fields.add("retired_at", retiredAt)
-        return fields.json
-    }
+extension TypeVersionResource: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("version", \.version, .int),
+        .required("attributes_schema", \.attributesSchema, .schema),
+        .required("content_state_schema", \.contentStateSchema, .schema),
+        .optional("min_app_version", \.minAppVersion, .appVersion),
+        .required("created_at", \.createdAt, .time),
+        .optional("retired_at", \.retiredAt, .time),
+        make: Self.init
+    )
 }
 
 /// `PUT /v1/apps/{b}/types/{type}/versions/{version}`: an operator's decision about a version.
@@ -355,18 +272,11 @@ package struct TypeVersionRequest: Sendable, Hashable {
     package init(retired: Bool) { self.retired = retired }
 }
 
-extension TypeVersionRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let retired = reader.required("retired", .bool)
-        guard reader.finish(), let retired else { return nil }
-        self.init(retired: retired)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("retired", retired)
-        return fields.json
-    }
+extension TypeVersionRequest: APIRequest, FieldwiseValue {
+    package static let fields = Fields(
+        .required("retired", \.retired, .bool),
+        make: Self.init
+    )
 }
 
 extension FieldType where Value == JSONValue {
@@ -377,11 +287,15 @@ extension FieldType where Value == JSONValue {
             case .object, .bool: value
             case .null, .number, .string, .array: Optional.none
             }
+        } write: {
+            $0
         }
     }
 }
 
 extension FieldType where Value == [String: JSONValue] {
     /// Schema documents by Swift type name.
-    static var schemas: Self { .map("The name of a Swift type", { $0.isEmpty ? nil : $0 }, of: .schema) }
+    static var schemas: Self {
+        .map("The name of a Swift type", { $0.isEmpty ? nil : $0 }, name: { $0 }, of: .schema)
+    }
 }

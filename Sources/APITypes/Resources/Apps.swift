@@ -1,5 +1,5 @@
 package import ActivityModel
-package import JSON
+import JSON
 
 /// `PUT /v1/apps/{bundle_id}`: creates or changes an app and its signing keys.
 package struct AppRequest: Sendable, Hashable {
@@ -37,48 +37,25 @@ package struct SigningKeyRequest: Sendable, Hashable {
     }
 }
 
-extension AppRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let teamID = reader.required("team_id", .teamID)
-        let channelsExclusive = reader.optional("channels_exclusive", .bool)
-        let channelPool = reader.optional("channel_pool", Self.channelPools)
-        let environments = reader.required("environments", .byEnvironment(.object(SigningKeyRequest.self)))
-        guard reader.finish(), let teamID, let environments else { return nil }
-        self.init(
-            teamID: teamID,
-            channelsExclusive: channelsExclusive,
-            channelPool: channelPool,
-            environments: environments
-        )
-    }
+extension AppRequest: APIRequest, FieldwiseValue {
+    package static let fields = Fields(
+        .required("team_id", \.teamID, .teamID),
+        .optional("channels_exclusive", \.channelsExclusive, .bool),
+        .optional("channel_pool", \.channelPool, Self.channelPools),
+        .required("environments", \.environments, .byEnvironment(.object(SigningKeyRequest.self))),
+        make: Self.init
+    )
 
     /// Up to Apple's quota per app and environment.
     static var channelPools: FieldType<Int> { .int.within(0...10_000) }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("team_id", teamID.rawValue)
-        fields.add("channels_exclusive", channelsExclusive)
-        fields.add("channel_pool", channelPool)
-        fields.add("environments", .byEnvironment(environments))
-        return fields.json
-    }
 }
 
-extension SigningKeyRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let keyID = reader.required("key_id", .keyID)
-        let privateKey = reader.optional("private_key", .string)
-        guard reader.finish(), let keyID else { return nil }
-        self.init(keyID: keyID, privateKey: privateKey)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("key_id", keyID.rawValue)
-        fields.add("private_key", privateKey)
-        return fields.json
-    }
+extension SigningKeyRequest: APIRequest, FieldwiseValue {
+    package static let fields = Fields(
+        .required("key_id", \.keyID, .keyID),
+        .optional("private_key", \.privateKey, .string),
+        make: Self.init
+    )
 }
 
 /// An app as answers show it. Private keys are write-only.
@@ -119,61 +96,31 @@ package struct SigningKeyResource: Sendable, Hashable {
     }
 }
 
-extension AppResource: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let bundleID = reader.required("bundle_id", .bundleID)
-        let teamID = reader.required("team_id", .teamID)
-        let channelsExclusive = reader.required("channels_exclusive", .bool)
-        let channelPool = reader.required("channel_pool", .int)
-        let environments = reader.required("environments", .byEnvironment(.object(SigningKeyResource.self)))
-        let createdAt = reader.required("created_at", .time)
-        let updatedAt = reader.required("updated_at", .time)
-        guard reader.finish(), let bundleID, let teamID, let channelsExclusive, let channelPool, let environments,
-            let createdAt, let updatedAt
-        else { return nil }
-        self.init(
-            bundleID: bundleID,
-            teamID: teamID,
-            channelsExclusive: channelsExclusive,
-            channelPool: channelPool,
-            environments: environments,
-            createdAt: createdAt,
-            updatedAt: updatedAt
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("bundle_id", bundleID.rawValue)
-        fields.add("team_id", teamID.rawValue)
-        fields.add("channels_exclusive", channelsExclusive)
-        fields.add("channel_pool", channelPool)
-        fields.add("environments", .byEnvironment(environments))
-        fields.add("created_at", createdAt)
-        fields.add("updated_at", updatedAt)
-        return fields.json
-    }
+extension AppResource: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("bundle_id", \.bundleID, .bundleID),
+        .required("team_id", \.teamID, .teamID),
+        .required("channels_exclusive", \.channelsExclusive, .bool),
+        .required("channel_pool", \.channelPool, .int),
+        .required("environments", \.environments, .byEnvironment(.object(SigningKeyResource.self))),
+        .required("created_at", \.createdAt, .time),
+        .required("updated_at", \.updatedAt, .time),
+        make: Self.init
+    )
 }
 
-extension SigningKeyResource: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let keyID = reader.required("key_id", .keyID)
-        guard reader.finish(), let keyID else { return nil }
-        self.init(keyID: keyID)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("key_id", keyID.rawValue)
-        return fields.json
-    }
+extension SigningKeyResource: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("key_id", \.keyID, .keyID),
+        make: Self.init
+    )
 }
 
 extension FieldType {
     /// An object with one field per environment.
     static func byEnvironment<Element: Sendable>(_ element: FieldType<Element>) -> Self
     where Value == [APNSEnvironment: Element] {
-        map("One of 'production', 'sandbox'", { APNSEnvironment(rawValue: $0) }, of: element)
+        map("One of 'production', 'sandbox'", { APNSEnvironment(rawValue: $0) }, name: { $0.rawValue }, of: element)
     }
 }
 

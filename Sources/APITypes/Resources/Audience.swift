@@ -19,22 +19,13 @@ package struct Audience: Sendable, Hashable {
     package var isEmpty: Bool { users.isEmpty && devices.isEmpty && !allOfType }
 }
 
-extension Audience: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let users = reader.optional("users", .list(of: .userID))
-        let devices = reader.optional("devices", .list(of: .deviceID))
-        let allOfType = reader.optional("all_of_type", .bool)
-        guard reader.finish() else { return nil }
-        self.init(users: users ?? [], devices: devices ?? [], allOfType: allOfType ?? false)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        if !users.isEmpty { fields.add("users", words: users.map(\.rawValue)) }
-        if !devices.isEmpty { fields.add("devices", words: devices.map(\.rawValue)) }
-        if allOfType { fields.add("all_of_type", true) }
-        return fields.json
-    }
+extension Audience: APIRequest, FieldwiseValue {
+    package static let fields = Fields(
+        .optional("users", \.users, .list(of: .userID), unless: []),
+        .optional("devices", \.devices, .list(of: .deviceID), unless: []),
+        .optional("all_of_type", \.allOfType, .bool, unless: false),
+        make: Self.init
+    )
 }
 
 /// `POST …/activities/{id}/audience`. At least one of `add` and `remove` is required.
@@ -91,21 +82,12 @@ package struct AudienceCounts: Sendable, Hashable {
     }
 }
 
-extension AudienceCounts: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let devices = reader.required("devices", .int)
-        let unknownUsers = reader.required("unknown_users", .int)
+extension AudienceCounts: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("devices", \.devices, .int),
+        .required("unknown_users", \.unknownUsers, .int),
         // Absent from answers that earlier daemons kept for an idempotency key.
-        let unknownDevices = reader.optional("unknown_devices", .int)
-        guard reader.finish(), let devices, let unknownUsers else { return nil }
-        self.init(devices: devices, unknownUsers: unknownUsers, unknownDevices: unknownDevices ?? 0)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("devices", devices)
-        fields.add("unknown_users", unknownUsers)
-        fields.add("unknown_devices", unknownDevices)
-        return fields.json
-    }
+        .optional("unknown_devices", \.unknownDevices, .int, else: 0),
+        make: Self.init
+    )
 }

@@ -32,22 +32,13 @@ package struct AudienceMember: Sendable, Hashable {
     }
 }
 
-extension AudiencePage: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let allOfType = reader.required("all_of_type", .bool)
-        let items = reader.required("items", .list(of: .object(AudienceMember.self)))
-        let nextCursor = reader.optional("next_cursor", .string)
-        guard reader.finish(), let allOfType, let items else { return nil }
-        self.init(allOfType: allOfType, items: items, nextCursor: nextCursor)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("all_of_type", allOfType)
-        fields.add("items", items)
-        fields.add("next_cursor", nextCursor.map { JSONValue.string($0) } ?? .null)
-        return fields.json
-    }
+extension AudiencePage: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("all_of_type", \.allOfType, .bool),
+        .required("items", \.items, .list(of: .object(AudienceMember.self))),
+        .nullable("next_cursor", \.nextCursor, .string),
+        make: Self.init
+    )
 }
 
 extension AudienceMember: APIAnswer {

@@ -70,47 +70,20 @@ package struct AuditEntry: Sendable, Hashable {
     }
 }
 
-extension AuditEntry: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let id = reader.required("id", .int64)
-        let at = reader.required("at", .time)
-        let keyID = reader.required("key_id", .string)
-        let keyName = reader.optional("key_name", .string)
-        let requestID = reader.required("request_id", .string)
-        let action = reader.required("action", .string)
-        let bundleID = reader.optional("bundle_id", .bundleID)
-        let subject = reader.required("subject", .string)
-        let before = reader.optional("before", .any)
-        let after = reader.optional("after", .any)
-        guard reader.finish(), let id, let at, let keyID, let requestID, let action, let subject else { return nil }
-        self.init(
-            id: id,
-            at: at,
-            keyID: keyID,
-            keyName: keyName,
-            requestID: requestID,
-            action: action,
-            bundleID: bundleID,
-            subject: subject,
-            before: before,
-            after: after
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("id", id)
-        fields.add("at", at)
-        fields.add("key_id", keyID)
-        fields.add("key_name", keyName)
-        fields.add("request_id", requestID)
-        fields.add("action", action)
-        fields.add("bundle_id", bundleID?.rawValue)
-        fields.add("subject", subject)
-        fields.add("before", before)
-        fields.add("after", after)
-        return fields.json
-    }
+extension AuditEntry: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("id", \.id, .int64),
+        .required("at", \.at, .time),
+        .required("key_id", \.keyID, .string),
+        .optional("key_name", \.keyName, .string),
+        .required("request_id", \.requestID, .string),
+        .required("action", \.action, .string),
+        .optional("bundle_id", \.bundleID, .bundleID),
+        .required("subject", \.subject, .string),
+        .optional("before", \.before, .any),
+        .optional("after", \.after, .any),
+        make: Self.init
+    )
 }
 
 /// Selects entries of the audit log. A nil field selects all.

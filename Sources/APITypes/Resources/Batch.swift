@@ -146,7 +146,7 @@ extension BatchOperation {
 extension FieldType where Value == String {
     /// The text of an `Idempotency-Key`: 1 to 255 bytes.
     fileprivate static var idempotencyKey: Self {
-        text("A text of 1 to 255 bytes") { (1...255).contains($0.utf8.count) ? $0 : nil }
+        text("A text of 1 to 255 bytes", { (1...255).contains($0.utf8.count) ? $0 : nil }, write: { $0 })
     }
 }
 
@@ -177,20 +177,12 @@ package struct BatchResult: Sendable, Hashable {
     }
 }
 
-extension BatchResult: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let status = reader.required("status", .int)
-        let body = reader.optional("body", .any)
-        guard reader.finish(), let status else { return nil }
-        self.init(status: status, body: body ?? .null)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("status", status)
-        fields.add("body", body)
-        return fields.json
-    }
+extension BatchResult: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("status", \.status, .int),
+        .optional("body", \.body, .any, else: .null),
+        make: Self.init
+    )
 }
 
 /// The answer to a batch, 200: one result per operation, in the same order.

@@ -14,20 +14,12 @@ package struct ReconcileRequest: Sendable, Hashable {
     }
 }
 
-extension ReconcileRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let environment = reader.optional("environment", .word(APNSEnvironment.self))
-        let dryRun = reader.optional("dry_run", .bool)
-        guard reader.finish() else { return nil }
-        self.init(environment: environment, dryRun: dryRun ?? false)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("environment", environment?.rawValue)
-        if dryRun { fields.add("dry_run", true) }
-        return fields.json
-    }
+extension ReconcileRequest: APIRequest, FieldwiseValue {
+    package static let fields = Fields(
+        .optional("environment", \.environment, .word(APNSEnvironment.self)),
+        .optional("dry_run", \.dryRun, .bool, unless: false),
+        make: Self.init
+    )
 }
 
 /// A difference between Apple's list and Tally's records, with the action for it.
@@ -94,44 +86,19 @@ package struct ChannelFinding: Sendable, Hashable {
     }
 }
 
-extension ChannelFinding: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let kind = reader.required("finding", .word(Kind.self))
-        let action = reader.required("action", .word(Action.self))
-        let isDone = reader.required("done", .bool)
-        let apnsChannelID = reader.required("apns_channel_id", .apnsChannelID)
-        let channelID = reader.optional("channel_id", .channelID)
-        let activityID = reader.optional("activity_id", .activityID)
-        let firstSeenAt = reader.optional("first_seen_at", .time)
-        let deleteAt = reader.optional("delete_at", .time)
-        let reason = reader.optional("reason", .string)
-        guard reader.finish(), let kind, let action, let isDone, let apnsChannelID else { return nil }
-        self.init(
-            kind: kind,
-            action: action,
-            isDone: isDone,
-            apnsChannelID: apnsChannelID,
-            channelID: channelID,
-            activityID: activityID,
-            firstSeenAt: firstSeenAt,
-            deleteAt: deleteAt,
-            reason: reason
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("finding", kind.rawValue)
-        fields.add("action", action.rawValue)
-        fields.add("done", isDone)
-        fields.add("apns_channel_id", apnsChannelID.rawValue)
-        fields.add("channel_id", channelID?.rawValue)
-        fields.add("activity_id", activityID?.rawValue)
-        fields.add("first_seen_at", firstSeenAt)
-        fields.add("delete_at", deleteAt)
-        fields.add("reason", reason)
-        return fields.json
-    }
+extension ChannelFinding: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("finding", \.kind, .word(Kind.self)),
+        .required("action", \.action, .word(Action.self)),
+        .required("done", \.isDone, .bool),
+        .required("apns_channel_id", \.apnsChannelID, .apnsChannelID),
+        .optional("channel_id", \.channelID, .channelID),
+        .optional("activity_id", \.activityID, .activityID),
+        .optional("first_seen_at", \.firstSeenAt, .time),
+        .optional("delete_at", \.deleteAt, .time),
+        .optional("reason", \.reason, .string),
+        make: Self.init
+    )
 }
 
 /// An app's channels in one environment, compared with Apple's list.

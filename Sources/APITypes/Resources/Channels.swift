@@ -1,5 +1,5 @@
 package import ActivityModel
-package import JSON
+import JSON
 
 /// `POST /v1/apps/{b}/channels`: creates a channel for the pool.
 package struct ChannelRequest: Sendable, Hashable {
@@ -13,20 +13,12 @@ package struct ChannelRequest: Sendable, Hashable {
     }
 }
 
-extension ChannelRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let environment = reader.optional("environment", .word(APNSEnvironment.self))
-        let storage = reader.optional("storage", .word(ChannelStorage.self))
-        guard reader.finish() else { return nil }
-        self.init(environment: environment, storage: storage ?? .mostRecent)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("environment", environment?.rawValue)
-        fields.add("storage", storage.rawValue)
-        return fields.json
-    }
+extension ChannelRequest: APIRequest, FieldwiseValue {
+    package static let fields = Fields(
+        .optional("environment", \.environment, .word(APNSEnvironment.self)),
+        .optional("storage", \.storage, .word(ChannelStorage.self), else: .mostRecent),
+        make: Self.init
+    )
 }
 
 /// A channel's life at Apple.
@@ -57,24 +49,14 @@ package struct ChannelReference: Sendable, Hashable {
     }
 }
 
-extension ChannelReference: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let id = reader.required("id", .channelID)
-        let apnsChannelID = reader.optional("apns_channel_id", .apnsChannelID)
-        let state = reader.required("state", .word(ChannelState.self))
-        let followers = reader.optional("followers", .int)
-        guard reader.finish(), let id, let state else { return nil }
-        self.init(id: id, apnsChannelID: apnsChannelID, state: state, followers: followers)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("id", id.rawValue)
-        fields.add("apns_channel_id", apnsChannelID.map { JSONValue.string($0.rawValue) } ?? .null)
-        fields.add("state", state.rawValue)
-        fields.add("followers", followers)
-        return fields.json
-    }
+extension ChannelReference: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("id", \.id, .channelID),
+        .nullable("apns_channel_id", \.apnsChannelID, .apnsChannelID),
+        .required("state", \.state, .word(ChannelState.self)),
+        .optional("followers", \.followers, .int),
+        make: Self.init
+    )
 }
 
 /// A channel as answers show it.
@@ -127,52 +109,21 @@ package struct ChannelResource: Sendable, Hashable {
     }
 }
 
-extension ChannelResource: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let id = reader.required("id", .channelID)
-        let apnsChannelID = reader.optional("apns_channel_id", .apnsChannelID)
-        let environment = reader.required("environment", .word(APNSEnvironment.self))
-        let storage = reader.required("storage", .word(ChannelStorage.self))
-        let state = reader.required("state", .word(ChannelState.self))
-        let activityID = reader.optional("activity_id", .activityID)
+extension ChannelResource: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("id", \.id, .channelID),
+        .nullable("apns_channel_id", \.apnsChannelID, .apnsChannelID),
+        .required("environment", \.environment, .word(APNSEnvironment.self)),
+        .required("storage", \.storage, .word(ChannelStorage.self)),
+        .required("state", \.state, .word(ChannelState.self)),
+        .optional("activity_id", \.activityID, .activityID),
         // Absent from answers that earlier daemons kept for an idempotency key.
-        let followers = reader.optional("followers", .int)
-        let createdAt = reader.required("created_at", .time)
-        let deleteAt = reader.optional("delete_at", .time)
-        let deletedAt = reader.optional("deleted_at", .time)
-        let lostAt = reader.optional("lost_at", .time)
-        let reason = reader.optional("reason", .string)
-        guard reader.finish(), let id, let environment, let storage, let state, let createdAt else { return nil }
-        self.init(
-            id: id,
-            apnsChannelID: apnsChannelID,
-            environment: environment,
-            storage: storage,
-            state: state,
-            activityID: activityID,
-            followers: followers ?? 0,
-            createdAt: createdAt,
-            deleteAt: deleteAt,
-            deletedAt: deletedAt,
-            lostAt: lostAt,
-            reason: reason
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("id", id.rawValue)
-        fields.add("apns_channel_id", apnsChannelID.map { JSONValue.string($0.rawValue) } ?? .null)
-        fields.add("environment", environment.rawValue)
-        fields.add("storage", storage.rawValue)
-        fields.add("state", state.rawValue)
-        fields.add("activity_id", activityID?.rawValue)
-        fields.add("followers", followers)
-        fields.add("created_at", createdAt)
-        fields.add("delete_at", deleteAt)
-        fields.add("deleted_at", deletedAt)
-        fields.add("lost_at", lostAt)
-        fields.add("reason", reason)
-        return fields.json
-    }
+        .optional("followers", \.followers, .int, else: 0),
+        .required("created_at", \.createdAt, .time),
+        .optional("delete_at", \.deleteAt, .time),
+        .optional("deleted_at", \.deletedAt, .time),
+        .optional("lost_at", \.lostAt, .time),
+        .optional("reason", \.reason, .string),
+        make: Self.init
+    )
 }

@@ -129,20 +129,12 @@ extension DeviceRequest: APIRequest {
     }
 }
 
-extension StartTokenRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let token = reader.required("token", .token)
-        let generation = reader.optional("generation", .counter)
-        guard reader.finish(), let token else { return nil }
-        self.init(token: token, generation: generation)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("token", token.hex)
-        fields.add("generation", generation)
-        return fields.json
-    }
+extension StartTokenRequest: APIRequest, FieldwiseValue {
+    package static let fields = Fields(
+        .required("token", \.token, .token),
+        .optional("generation", \.generation, .counter),
+        make: Self.init
+    )
 }
 
 /// A device as answers show it. Tokens are masked; their first digits distinguish them.
@@ -287,7 +279,7 @@ extension FieldType {
     /// An object with one field per activity type.
     fileprivate static func byType<Element: Sendable>(_ element: FieldType<Element>, atMost limit: Int = .max) -> Self
     where Value == [ActivityTypeName: Element] {
-        map(typeNameForm, { ActivityTypeName($0) }, of: element, atMost: limit)
+        map(typeNameForm, { ActivityTypeName($0) }, name: { $0.rawValue }, of: element, atMost: limit)
     }
 }
 

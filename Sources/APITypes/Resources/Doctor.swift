@@ -18,22 +18,13 @@ package struct DoctorRequest: Sendable, Hashable {
     }
 }
 
-extension DoctorRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let bundleID = reader.optional("bundle_id", .bundleID)
-        let environment = reader.optional("environment", .word(APNSEnvironment.self))
-        let triesChannels = reader.optional("try_channels", .bool)
-        guard reader.finish() else { return nil }
-        self.init(bundleID: bundleID, environment: environment, triesChannels: triesChannels ?? false)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("bundle_id", bundleID?.rawValue)
-        fields.add("environment", environment?.rawValue)
-        if triesChannels { fields.add("try_channels", true) }
-        return fields.json
-    }
+extension DoctorRequest: APIRequest, FieldwiseValue {
+    package static let fields = Fields(
+        .optional("bundle_id", \.bundleID, .bundleID),
+        .optional("environment", \.environment, .word(APNSEnvironment.self)),
+        .optional("try_channels", \.triesChannels, .bool, unless: false),
+        make: Self.init
+    )
 }
 
 /// The result of a check. The greater, the worse.
@@ -81,26 +72,15 @@ package struct DoctorCheck: Sendable, Hashable {
     }
 }
 
-extension DoctorCheck: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let check = reader.required("check", .string)
-        let subject = reader.optional("subject", .string)
-        let verdict = reader.required("verdict", .word(DoctorVerdict.self))
-        let finding = reader.required("finding", .string)
-        let advice = reader.optional("advice", .string)
-        guard reader.finish(), let check, let verdict, let finding else { return nil }
-        self.init(check, of: subject, verdict, finding, advice: advice)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("check", check)
-        fields.add("subject", subject)
-        fields.add("verdict", verdict.rawValue)
-        fields.add("finding", finding)
-        fields.add("advice", advice)
-        return fields.json
-    }
+extension DoctorCheck: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("check", \.check, .string),
+        .optional("subject", \.subject, .string),
+        .required("verdict", \.verdict, .word(DoctorVerdict.self)),
+        .required("finding", \.finding, .string),
+        .optional("advice", \.advice, .string),
+        make: Self.init
+    )
 }
 
 /// The results of all checks.

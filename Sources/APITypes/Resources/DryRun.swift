@@ -41,41 +41,18 @@ package struct DryRunAnswer: Sendable, Hashable {
     }
 }
 
-extension DryRunAnswer: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let activityID = reader.required("activity_id", .activityID)
-        let revision = reader.required("revision", .int64)
-        let timestamp = reader.required("timestamp", .int64)
-        let unchanged = reader.optional("unchanged", .bool)
-        let at = reader.optional("at", .time)
-        let audience = reader.optional("audience", .object(AudienceCounts.self))
-        let withheld = reader.optional("withheld", .counts)
-        let pushes = reader.required("pushes", .list(of: .object(PlannedPush.self)))
-        guard reader.finish(), let activityID, let revision, let timestamp, let pushes else { return nil }
-        self.init(
-            activityID: activityID,
-            revision: revision,
-            timestamp: timestamp,
-            unchanged: unchanged ?? false,
-            at: at,
-            audience: audience,
-            withheld: withheld ?? [:],
-            pushes: pushes
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("activity_id", activityID.rawValue)
-        fields.add("revision", revision)
-        fields.add("timestamp", timestamp)
-        if unchanged { fields.add("unchanged", true) }
-        fields.add("at", at)
-        fields.add("audience", audience)
-        if !withheld.isEmpty { fields.add("withheld", .counts(withheld)) }
-        fields.add("pushes", pushes)
-        return fields.json
-    }
+extension DryRunAnswer: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("activity_id", \.activityID, .activityID),
+        .required("revision", \.revision, .int64),
+        .required("timestamp", \.timestamp, .int64),
+        .optional("unchanged", \.unchanged, .bool, unless: false),
+        .optional("at", \.at, .time),
+        .optional("audience", \.audience, .object(AudienceCounts.self)),
+        .optional("withheld", \.withheld, .counts, unless: [:]),
+        .required("pushes", \.pushes, .list(of: .object(PlannedPush.self))),
+        make: Self.init
+    )
 }
 
 /// A push that would be sent.
@@ -131,50 +108,19 @@ package struct PlannedPush: Sendable, Hashable {
     }
 }
 
-extension PlannedPush: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let event = reader.required("event", .word(ChangeKind.self))
-        let to = reader.required("to", .word(Destination.self))
-        let destinations = reader.required("destinations", .int)
-        let budgetClass = reader.optional("class", .string)
-        let priority = reader.required("priority", .priority)
-        let reason = reader.required("reason", .string)
-        let explanation = reader.required("explanation", .string)
-        let path = reader.required("path", .string)
-        let headers = reader.required("headers", .object)
-        let bytes = reader.required("bytes", .int)
-        let body = reader.required("body", .any)
-        guard reader.finish(), let event, let to, let destinations, let priority, let reason, let explanation,
-            let path, let headers, let bytes, let body
-        else { return nil }
-        self.init(
-            event: event,
-            to: to,
-            destinations: destinations,
-            budgetClass: budgetClass,
-            priority: priority,
-            reason: reason,
-            explanation: explanation,
-            path: path,
-            headers: headers,
-            bytes: bytes,
-            body: body
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("event", event.rawValue)
-        fields.add("to", to.rawValue)
-        fields.add("destinations", destinations)
-        fields.add("class", budgetClass)
-        fields.add("priority", priority.rawValue)
-        fields.add("reason", reason)
-        fields.add("explanation", explanation)
-        fields.add("path", path)
-        fields.add("headers", headers)
-        fields.add("bytes", bytes)
-        fields.add("body", body)
-        return fields.json
-    }
+extension PlannedPush: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("event", \.event, .word(ChangeKind.self)),
+        .required("to", \.to, .word(Destination.self)),
+        .required("destinations", \.destinations, .int),
+        .optional("class", \.budgetClass, .string),
+        .required("priority", \.priority, .priority),
+        .required("reason", \.reason, .string),
+        .required("explanation", \.explanation, .string),
+        .required("path", \.path, .string),
+        .required("headers", \.headers, .object),
+        .required("bytes", \.bytes, .int),
+        .required("body", \.body, .any),
+        make: Self.init
+    )
 }

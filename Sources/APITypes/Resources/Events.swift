@@ -42,39 +42,16 @@ package struct EventResource: Sendable, Hashable {
     }
 }
 
-extension EventResource: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let id = reader.required("id", .string)
-        let at = reader.required("at", .time)
-        let kind = reader.required("kind", .string)
-        let bundleID = reader.optional("bundle_id", .bundleID)
-        let environment = reader.optional("environment", .word(APNSEnvironment.self))
-        let activityID = reader.optional("activity_id", .activityID)
-        let deviceID = reader.optional("device_id", .deviceID)
-        let detail = reader.required("detail", .object)
-        guard reader.finish(), let id, let at, let kind, let detail else { return nil }
-        self.init(
-            id: id,
-            at: at,
-            kind: kind,
-            bundleID: bundleID,
-            environment: environment,
-            activityID: activityID,
-            deviceID: deviceID,
-            detail: detail
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("id", id)
-        fields.add("at", at)
-        fields.add("kind", kind)
-        fields.add("bundle_id", bundleID?.rawValue)
-        fields.add("environment", environment?.rawValue)
-        fields.add("activity_id", activityID?.rawValue)
-        fields.add("device_id", deviceID?.rawValue)
-        fields.add("detail", detail)
-        return fields.json
-    }
+extension EventResource: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("id", \.id, .string),
+        .required("at", \.at, .time),
+        .required("kind", \.kind, .string),
+        .optional("bundle_id", \.bundleID, .bundleID),
+        .optional("environment", \.environment, .word(APNSEnvironment.self)),
+        .optional("activity_id", \.activityID, .activityID),
+        .optional("device_id", \.deviceID, .deviceID),
+        .required("detail", \.detail, .object),
+        make: Self.init
+    )
 }

@@ -1,5 +1,5 @@
 package import ActivityModel
-package import JSON
+import JSON
 
 /// Halted sending of one environment of an app, as answers show it.
 package struct HaltResource: Sendable, Hashable {
@@ -31,34 +31,14 @@ package struct HaltResource: Sendable, Hashable {
     }
 }
 
-extension HaltResource: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let environment = reader.required("environment", .word(APNSEnvironment.self))
-        let haltedAt = reader.required("halted_at", .time)
-        let answers = reader.required("answers", .int)
-        let rejections = reader.required("rejections", .int)
-        let probes = reader.required("probes", .int)
-        let nextProbeAt = reader.required("next_probe_at", .time)
-        guard reader.finish(), let environment, let haltedAt, let answers, let rejections, let probes, let nextProbeAt
-        else { return nil }
-        self.init(
-            environment: environment,
-            haltedAt: haltedAt,
-            answers: answers,
-            rejections: rejections,
-            probes: probes,
-            nextProbeAt: nextProbeAt
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("environment", environment.rawValue)
-        fields.add("halted_at", haltedAt)
-        fields.add("answers", answers)
-        fields.add("rejections", rejections)
-        fields.add("probes", probes)
-        fields.add("next_probe_at", nextProbeAt)
-        return fields.json
-    }
+extension HaltResource: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("environment", \.environment, .word(APNSEnvironment.self)),
+        .required("halted_at", \.haltedAt, .time),
+        .required("answers", \.answers, .int),
+        .required("rejections", \.rejections, .int),
+        .required("probes", \.probes, .int),
+        .required("next_probe_at", \.nextProbeAt, .time),
+        make: Self.init
+    )
 }

@@ -156,6 +156,8 @@ extension FieldType where Value == String {
             let blank = UInt8(ascii: " ")
             return (1...64).contains(bytes.count) && isPrintable && bytes.first != blank && bytes.last != blank
                 ? text : nil
+        } write: {
+            $0
         }
     }
 }
@@ -173,18 +175,10 @@ package struct PushAnswer: Sendable, Hashable {
     }
 }
 
-extension PushAnswer: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let pushID = reader.required("push_id", .string)
-        let destinations = reader.required("destinations", .int)
-        guard reader.finish(), let pushID, let destinations else { return nil }
-        self.init(pushID: pushID, destinations: destinations)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("push_id", pushID)
-        fields.add("destinations", destinations)
-        return fields.json
-    }
+extension PushAnswer: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("push_id", \.pushID, .string),
+        .required("destinations", \.destinations, .int),
+        make: Self.init
+    )
 }

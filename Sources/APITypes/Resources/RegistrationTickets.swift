@@ -79,20 +79,12 @@ package struct RegistrationTicketAnswer: Sendable, Hashable {
     }
 }
 
-extension RegistrationTicketAnswer: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let ticket = reader.required("ticket", .string)
-        let expiresAt = reader.required("expires_at", .time)
-        guard reader.finish(), let ticket, let expiresAt else { return nil }
-        self.init(ticket: ticket, expiresAt: expiresAt)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("ticket", ticket)
-        fields.add("expires_at", expiresAt)
-        return fields.json
-    }
+extension RegistrationTicketAnswer: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("ticket", \.ticket, .string),
+        .required("expires_at", \.expiresAt, .time),
+        make: Self.init
+    )
 }
 
 /// The answer to a report with a ticket, 200. It says whether the report was accepted, and otherwise repeats only what

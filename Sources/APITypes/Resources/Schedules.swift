@@ -1,5 +1,5 @@
 package import ActivityModel
-package import JSON
+import JSON
 
 /// The state of a schedule.
 package enum ScheduleState: String, Sendable, Hashable, CaseIterable {
@@ -38,26 +38,14 @@ package struct ScheduleResource: Sendable, Hashable {
     }
 }
 
-extension ScheduleResource: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let id = reader.required("id", .string)
-        let activityID = reader.required("activity_id", .activityID)
-        let kind = reader.required("kind", .word(ChangeKind.self))
-        let dueAt = reader.required("due_at", .time)
-        let state = reader.required("state", .word(ScheduleState.self))
-        let reason = reader.optional("reason", .string)
-        guard reader.finish(), let id, let activityID, let kind, let dueAt, let state else { return nil }
-        self.init(id: id, activityID: activityID, kind: kind, dueAt: dueAt, state: state, reason: reason)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("id", id)
-        fields.add("activity_id", activityID.rawValue)
-        fields.add("kind", kind.rawValue)
-        fields.add("due_at", dueAt)
-        fields.add("state", state.rawValue)
-        fields.add("reason", reason)
-        return fields.json
-    }
+extension ScheduleResource: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("id", \.id, .string),
+        .required("activity_id", \.activityID, .activityID),
+        .required("kind", \.kind, .word(ChangeKind.self)),
+        .required("due_at", \.dueAt, .time),
+        .required("state", \.state, .word(ScheduleState.self)),
+        .optional("reason", \.reason, .string),
+        make: Self.init
+    )
 }

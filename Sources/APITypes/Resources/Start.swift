@@ -128,35 +128,16 @@ package struct StartAnswer: Sendable, Hashable {
     }
 }
 
-extension StartAnswer: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let activityID = reader.required("activity_id", .activityID)
-        let state = reader.required("state", .word(ActivityState.self))
-        let revision = reader.required("revision", .int64)
-        let timestamp = reader.optional("timestamp", .int64)
-        let channel = reader.optional("channel", .object(ChannelReference.self))
-        let audience = reader.required("audience", .object(AudienceCounts.self))
-        guard reader.finish(), let activityID, let state, let revision, let audience else { return nil }
-        self.init(
-            activityID: activityID,
-            state: state,
-            revision: revision,
-            timestamp: timestamp,
-            channel: channel,
-            audience: audience
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("activity_id", activityID.rawValue)
-        fields.add("state", state.rawValue)
-        fields.add("revision", revision)
-        fields.add("timestamp", .orNull(timestamp))
-        fields.add("channel", channel)
-        fields.add("audience", audience)
-        return fields.json
-    }
+extension StartAnswer: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("activity_id", \.activityID, .activityID),
+        .required("state", \.state, .word(ActivityState.self)),
+        .required("revision", \.revision, .int64),
+        .nullable("timestamp", \.timestamp, .int64),
+        .optional("channel", \.channel, .object(ChannelReference.self)),
+        .required("audience", \.audience, .object(AudienceCounts.self)),
+        make: Self.init
+    )
 }
 
 extension JSONValue {

@@ -121,7 +121,7 @@ extension SubscriptionRequest: APIRequest {
 
 extension FieldType where Value == Bool {
     /// `true`, for a field that is either `true` or absent.
-    static var mark: Self { of("True") { $0.bool == true ? true : nil } }
+    static var mark: Self { of("True", { $0.bool == true ? true : nil }, write: { .bool($0) }) }
 }
 
 extension FieldType where Value == String {

@@ -117,20 +117,12 @@ package struct TimelineAnswer: Sendable, Hashable {
 
 // MARK: JSON
 
-extension Verdict: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let code = reader.required("code", .string)
-        let text = reader.required("text", .string)
-        guard reader.finish(), let code, let text else { return nil }
-        self.init(code: code, text: text)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("code", code)
-        fields.add("text", text)
-        return fields.json
-    }
+extension Verdict: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("code", \.code, .string),
+        .required("text", \.text, .string),
+        make: Self.init
+    )
 }
 
 extension TimelineEntry: APIAnswer {
@@ -157,7 +149,7 @@ extension TimelineEntry: APIAnswer {
         entry.apnsUniqueID = reader.optional("apns_unique_id", .string)
         entry.latencyMilliseconds = reader.optional("latency_milliseconds", .double)
         entry.segment = reader.optional("segment", .int)
-        entry.counts = reader.optional("counts", .map("A word", { $0 }, of: .int))
+        entry.counts = reader.optional("counts", .map("A word", { $0 }, name: { $0 }, of: .int))
         entry.requestID = reader.optional("request_id", .string)
         entry.traceParent = reader.optional("traceparent", .string)
         guard reader.finish() else { return nil }
@@ -198,24 +190,14 @@ extension TimelineEntry: APIAnswer {
     }
 }
 
-extension BudgetUse: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let budgetClass = reader.required("class", .string)
-        let spent = reader.required("spent", .int)
-        let units = reader.required("units", .int)
-        let windowSeconds = reader.required("window_seconds", .int)
-        guard reader.finish(), let budgetClass, let spent, let units, let windowSeconds else { return nil }
-        self.init(budgetClass: budgetClass, spent: spent, units: units, windowSeconds: windowSeconds)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("class", budgetClass)
-        fields.add("spent", spent)
-        fields.add("units", units)
-        fields.add("window_seconds", windowSeconds)
-        return fields.json
-    }
+extension BudgetUse: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("class", \.budgetClass, .string),
+        .required("spent", \.spent, .int),
+        .required("units", \.units, .int),
+        .required("window_seconds", \.windowSeconds, .int),
+        make: Self.init
+    )
 }
 
 extension TimelineAnswer: APIAnswer {

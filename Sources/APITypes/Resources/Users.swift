@@ -1,5 +1,5 @@
 package import ActivityModel
-package import JSON
+import JSON
 
 /// What Tally knows of one user: the answer to "what does this user follow?".
 package struct UserResource: Sendable, Hashable {
@@ -64,62 +64,32 @@ package struct UserActivity: Sendable, Hashable {
     }
 }
 
-extension UserResource: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let userID = reader.required("user_id", .userID)
-        let devices = reader.required("devices", .list(of: .object(DeviceResource.self)))
-        let cards = reader.required("cards", .list(of: .object(UserCard.self)))
-        let activities = reader.required("activities", .list(of: .object(UserActivity.self)))
-        let isTruncated = reader.required("truncated", .bool)
-        guard reader.finish(), let userID, let devices, let cards, let activities, let isTruncated else { return nil }
-        self.init(userID: userID, devices: devices, cards: cards, activities: activities, isTruncated: isTruncated)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("user_id", userID.rawValue)
-        fields.add("devices", devices)
-        fields.add("cards", cards)
-        fields.add("activities", activities)
-        fields.add("truncated", isTruncated)
-        return fields.json
-    }
+extension UserResource: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("user_id", \.userID, .userID),
+        .required("devices", \.devices, .list(of: .object(DeviceResource.self))),
+        .required("cards", \.cards, .list(of: .object(UserCard.self))),
+        .required("activities", \.activities, .list(of: .object(UserActivity.self))),
+        .required("truncated", \.isTruncated, .bool),
+        make: Self.init
+    )
 }
 
-extension UserCard: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let activityID = reader.required("activity_id", .activityID)
-        let type = reader.required("type", .typeName)
-        let activityState = reader.required("activity_state", .word(ActivityState.self))
-        let card = reader.required("card", .object(SubscriptionResource.self))
-        guard reader.finish(), let activityID, let type, let activityState, let card else { return nil }
-        self.init(activityID: activityID, type: type, activityState: activityState, card: card)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("activity_id", activityID.rawValue)
-        fields.add("type", type.rawValue)
-        fields.add("activity_state", activityState.rawValue)
-        fields.add("card", card)
-        return fields.json
-    }
+extension UserCard: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("activity_id", \.activityID, .activityID),
+        .required("type", \.type, .typeName),
+        .required("activity_state", \.activityState, .word(ActivityState.self)),
+        .required("card", \.card, .object(SubscriptionResource.self)),
+        make: Self.init
+    )
 }
 
-extension UserActivity: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let activityID = reader.required("activity_id", .activityID)
-        let type = reader.required("type", .typeName)
-        let state = reader.required("state", .word(ActivityState.self))
-        guard reader.finish(), let activityID, let type, let state else { return nil }
-        self.init(activityID: activityID, type: type, state: state)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("activity_id", activityID.rawValue)
-        fields.add("type", type.rawValue)
-        fields.add("state", state.rawValue)
-        return fields.json
-    }
+extension UserActivity: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("activity_id", \.activityID, .activityID),
+        .required("type", \.type, .typeName),
+        .required("state", \.state, .word(ActivityState.self)),
+        make: Self.init
+    )
 }

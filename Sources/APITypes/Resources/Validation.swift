@@ -60,40 +60,21 @@ package struct ValidationAnswer: Sendable, Hashable {
     }
 }
 
-extension ValidationAnswer: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let valid = reader.required("valid", .bool)
-        let errors = reader.required("errors", .list(of: .object(FieldError.self)))
-        let bytes = reader.required("bytes", .object(Bytes.self))
-        let lint = reader.optional("lint", .list(of: .object(SchemaFinding.self)))
-        guard reader.finish(), let valid, let errors, let bytes else { return nil }
-        self.init(valid: valid, errors: errors, bytes: bytes, lint: lint ?? [])
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("valid", valid)
-        fields.add("errors", errors)
-        fields.add("bytes", bytes)
-        fields.add("lint", lint)
-        return fields.json
-    }
+extension ValidationAnswer: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("valid", \.valid, .bool),
+        .required("errors", \.errors, .list(of: .object(FieldError.self))),
+        .required("bytes", \.bytes, .object(Bytes.self)),
+        .optional("lint", \.lint, .list(of: .object(SchemaFinding.self)), else: []),
+        make: Self.init
+    )
 }
 
-extension ValidationAnswer.Bytes: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let attributes = reader.optional("attributes", .int)
-        let contentState = reader.optional("content_state", .int)
-        let together = reader.required("together", .int)
-        guard reader.finish(), let together else { return nil }
-        self.init(attributes: attributes, contentState: contentState, together: together)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("attributes", attributes)
-        fields.add("content_state", contentState)
-        fields.add("together", together)
-        return fields.json
-    }
+extension ValidationAnswer.Bytes: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .optional("attributes", \.attributes, .int),
+        .optional("content_state", \.contentState, .int),
+        .required("together", \.together, .int),
+        make: Self.init
+    )
 }

@@ -1,7 +1,7 @@
 package import APITypes
 package import ActivityModel
 import Cryptography
-package import JSON
+import JSON
 
 /// `POST /keys`: a signing key to register at the simulated Apple.
 package struct KeyRequest: Sendable {
@@ -51,26 +51,15 @@ package struct KeyRequest: Sendable {
     }
 }
 
-extension KeyRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let teamID = reader.required("team_id", .teamID)
-        let keyID = reader.required("key_id", .keyID)
-        let pem = reader.required("key", .string)
-        let environment = reader.optional("environment", .word(APNSEnvironment.self))
-        let bundleIDs = reader.optional("bundle_ids", .list(of: .bundleID))
-        guard reader.finish(), let teamID, let keyID, let pem else { return nil }
-        self.init(teamID: teamID, keyID: keyID, pem: pem, environment: environment, bundleIDs: bundleIDs)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("team_id", teamID.rawValue)
-        fields.add("key_id", keyID.rawValue)
-        fields.add("key", pem)
-        fields.add("environment", environment?.rawValue)
-        fields.add("bundle_ids", words: bundleIDs?.map(\.rawValue))
-        return fields.json
-    }
+extension KeyRequest: APIRequest, FieldwiseValue {
+    package static let fields = Fields(
+        .required("team_id", \.teamID, .teamID),
+        .required("key_id", \.keyID, .keyID),
+        .required("key", \.pem, .string),
+        .optional("environment", \.environment, .word(APNSEnvironment.self)),
+        .optional("bundle_ids", \.bundleIDs, .list(of: .bundleID)),
+        make: Self.init
+    )
 }
 
 /// `PUT /tally`: the Tally that apps report to.
@@ -88,20 +77,11 @@ package struct TallyRequest: Sendable, Hashable {
     }
 }
 
-extension TallyRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let url = reader.required("url", .string)
-        let key = reader.required("key", .string)
-        let bundleID = reader.optional("bundle_id", .bundleID)
-        guard reader.finish(), let url, let key else { return nil }
-        self.init(url: url, key: key, bundleID: bundleID)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("url", url)
-        fields.add("key", key)
-        fields.add("bundle_id", bundleID?.rawValue)
-        return fields.json
-    }
+extension TallyRequest: APIRequest, FieldwiseValue {
+    package static let fields = Fields(
+        .required("url", \.url, .string),
+        .required("key", \.key, .string),
+        .optional("bundle_id", \.bundleID, .bundleID),
+        make: Self.init
+    )
 }

@@ -48,33 +48,14 @@ package struct Post: Sendable, Hashable {
     }
 }
 
-extension Post: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let activityID = reader.required("activity_id", .activityID)
-        let revision = reader.required("revision", .int64)
-        let timestamp = reader.optional("timestamp", .int64)
-        let postedAt = reader.required("posted_at_ms", .int64)
-        let contentState = reader.optional("content_state", .any)
-        let kind = reader.required("kind", .word(ChangeKind.self))
-        guard reader.finish(), let activityID, let revision, let postedAt, let kind else { return nil }
-        self.init(
-            activityID: activityID,
-            revision: revision,
-            timestamp: timestamp,
-            postedAt: postedAt,
-            contentState: contentState,
-            kind: kind
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("activity_id", activityID.rawValue)
-        fields.add("revision", revision)
-        fields.add("timestamp", timestamp)
-        fields.add("posted_at_ms", postedAt)
-        fields.add("content_state", contentState)
-        fields.add("kind", kind.rawValue)
-        return fields.json
-    }
+extension Post: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("activity_id", \.activityID, .activityID),
+        .required("revision", \.revision, .int64),
+        .optional("timestamp", \.timestamp, .int64),
+        .required("posted_at_ms", \.postedAt, .int64),
+        .optional("content_state", \.contentState, .any),
+        .required("kind", \.kind, .word(ChangeKind.self)),
+        make: Self.init
+    )
 }
