@@ -259,10 +259,14 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: swiftSettings
         ),
-        // As TestSupport, for the tests of modules above the orchestrator.
+        // As TestSupport, for tests with an orchestrator: a `World`, and a sender that writes down what leaves.
         .target(
             name: "OrchestratorTestSupport",
-            dependencies: ["APNSTransport", "ActivityModel", "Orchestrator"],
+            dependencies: [
+                "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "JSON", "Orchestrator", "Postgres",
+                "Schema",
+                "Store", "TestSupport", logging, metrics,
+            ],
             path: "Tests/OrchestratorTestSupport",
             swiftSettings: swiftSettings
         ),

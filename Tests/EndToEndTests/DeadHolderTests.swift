@@ -23,10 +23,7 @@ struct DeadHolderTests {
             ["type": "GameAttributes", "attributes": attributes, "content_state": state]
         )
         try await eventually("nothing is left to do") {
-            try await system.database.query(
-                "SELECT 1 FROM segments WHERE due_at IS NOT NULL OR lease_owner IS NOT NULL"
-            )
-            .isEmpty
+            try await EngineTables(system.database).isAtRest()
         }
     }
 

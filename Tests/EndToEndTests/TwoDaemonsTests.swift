@@ -72,13 +72,7 @@ struct TwoDaemonsTests {
     }
 
     /// How many daemons have served the rings of one activity last.
-    private static func carriers(in system: TallySystem) async throws -> Int64 {
-        let rows = try await system.database.query(
-            """
-            SELECT count(DISTINCT s.lease_daemon) FROM segments AS s JOIN activities AS a USING (activity_key)
-            WHERE a.activity_id = \(byToken.id.rawValue) AND s.segment >= 0
-            """
-        )
-        return try rows.first(as: Int64.self) ?? 0
+    private static func carriers(in system: TallySystem) async throws -> Int {
+        try await EngineTables(system.database).carriers(of: byToken.id.rawValue)
     }
 }

@@ -227,12 +227,7 @@ struct FrontDoorTests {
     func halts() async throws {
         try await Self.withService { call, database in
             #expect(try await call(.get, Self.app + "/halts").json == ["items": [], "next_cursor": nil])
-            _ = try await database.execute(
-                """
-                INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
-                VALUES ('com.example.app', 'production', now(), 120, 98, now())
-                """
-            )
+            try await EngineTables(database).halt("com.example.app", answers: 120, rejections: 98)
             let halts = try await call(.get, Self.app + "/halts").json?["items"]?.array ?? []
             #expect(halts.count == 1)
             #expect(halts.first?["environment"] == "production")

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Postgres
+import TestSupport
 
 @testable import Orchestrator
 
@@ -128,13 +129,8 @@ extension Universe {
         guard let match = matches.filter({ !$0.hasEnded && $0.delivery != .channel }).randomElement(using: &random),
             let score = match.accepted.first?.score
         else { return }
-        let rows = try await clock.database.query(
-            """
-            SELECT d.device_id FROM starts AS s JOIN devices AS d USING (device_key) JOIN activities AS a USING (activity_key)
-            WHERE a.activity_id = \(match.id) AND s.state = 'withheld'
-            """
-        )
-        let putOff = Set(try rows.decoded(as: String.self))
+        let withheld = try await tables.starts().filter { $0.activity == match.id && $0.state == "withheld" }
+        let putOff = Set(withheld.map(\.device))
         let name = apple.with { state -> String? in
             let phones = state.phones.indices.filter { state.phones[$0].newestCard(of: match.id) == nil }
             let waiting = phones.filter { putOff.contains(state.phones[$0].id) }

@@ -1,5 +1,6 @@
 import APNSTransport
 import Postgres
+import TestSupport
 
 @testable import Orchestrator
 
@@ -88,26 +89,17 @@ extension Universe {
 
     /// What was rejected on the way to a halt is tried again after it.
     private func checkRevival(_ halts: [Halt]) async throws {
-        let rows = try await clock.database.query(
-            """
-            SELECT encode(update_token, 'hex'), floor(extract(epoch FROM rejected_at) * 1000)::bigint
-            FROM subscriptions WHERE state = 'rejected'
-            """
-        )
-        for (token, rejectedAt) in try rows.decoded(as: (String, Int64?).self) {
-            guard let rejectedAt else { continue }
+        for card in try await tables.cards() where card.state == "rejected" {
+            guard let rejectedAt = card.rejectedAt else { continue }
             if halts.contains(where: { $0.from - 60_000 <= rejectedAt && rejectedAt < $0.to }) {
-                throw BrokenPromise(9, "\(token) stayed rejected after the halt that it led to")
+                throw BrokenPromise(9, "\(card.token ?? "a card") stayed rejected after the halt that it led to")
             }
         }
     }
 
     /// The tokens of cards that Tally keeps and does not send to.
     func rejectedTokens() async throws -> Set<String> {
-        let rows = try await clock.database.query(
-            "SELECT encode(update_token, 'hex') FROM subscriptions WHERE state = 'rejected'"
-        )
-        return Set(try rows.decoded(as: String.self))
+        Set(try await tables.cards().filter { $0.state == "rejected" }.compactMap(\.token))
     }
 
     private func halts() async throws -> [Halt] {

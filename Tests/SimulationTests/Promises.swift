@@ -1,6 +1,7 @@
 import ActivityModel
 import Postgres
 import Store
+import TestSupport
 
 @testable import Orchestrator
 
@@ -216,15 +217,9 @@ extension Universe {
 
     /// Promise 6: one start per device, a second one only on record, and none when the phone has reported the card.
     private func checkStarts() async throws {
-        let rows = try await clock.database.query(
-            """
-            SELECT a.activity_id, d.device_id, s.attempts FROM starts AS s
-            JOIN activities AS a USING (activity_key) JOIN devices AS d USING (device_key)
-            """
-        )
         var attempts: [String: Int] = [:]
-        for (activity, device, count) in try rows.decoded(as: (String, String, Int16).self) {
-            attempts["\(activity) \(device)"] = Int(count)
+        for start in try await tables.starts() {
+            attempts["\(start.activity) \(start.device)"] = start.attempts
         }
         let (phones, sent) = apple.with { ($0.phones, $0.sent.filter { $0.push.event == "start" }) }
         for phone in phones {
@@ -255,13 +250,13 @@ extension Universe {
     /// Promise 9: a token that Tally takes for dead was answered with 410, and a rejected one with a rejection.
     private func checkTokens() async throws {
         let rows = try await clock.database.query(
-            """
-            SELECT encode(token, 'hex'), state::text FROM start_tokens WHERE state <> 'live'
-            UNION ALL SELECT encode(update_token, 'hex'), state::text FROM subscriptions WHERE state IN ('dead', 'rejected')
-            """
+            "SELECT encode(token, 'hex'), state::text FROM start_tokens WHERE state <> 'live'"
         )
+        let cards = try await tables.cards().filter { ["dead", "rejected"].contains($0.state) }
+        let ofCards = cards.compactMap { card in card.token.map { ($0, card.state) } }
+        let states = try rows.decoded(as: (String, String).self) + ofCards
         let (dead, rejected) = apple.with { (Set($0.diedAt.keys), $0.rejected) }
-        for (token, state) in try rows.decoded(as: (String, String).self) {
+        for (token, state) in states {
             guard state == "dead" ? dead.contains(token) : rejected.contains(token) else {
                 throw BrokenPromise(9, "\(token) is \(state), which Apple never said")
             }
@@ -270,16 +265,7 @@ extension Universe {
 
     /// Promise 10: priority 10 is spent within the budget; what is over it is the end's.
     private func checkBudget() async throws {
-        let rows = try await clock.database.query(
-            """
-            SELECT a.activity_id, l.class::text, count(*)
-            FROM budget_ledger AS l JOIN activities AS a USING (activity_key)
-            JOIN changes AS c ON c.activity_key = l.activity_key AND c.revision = l.revision
-            WHERE l.priority = 10 AND c.kind = 'update' AND l.decided_at > (SELECT at FROM sim.clock) - interval '1 hour'
-            GROUP BY 1, 2
-            """
-        )
-        for (activity, budgetClass, count) in try rows.decoded(as: (String, String, Int64).self) {
+        for (activity, budgetClass, count) in try await tables.importantUpdates(at: "(SELECT at FROM sim.clock)") {
             guard count < 10 || budgetClass == "frequent" else {
                 throw BrokenPromise(10, "\(count) updates of \(activity) had priority 10 in an hour for \(budgetClass)")
             }

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Postgres
+import TestSupport
 
 @testable import Orchestrator
 @testable import Store
@@ -263,8 +264,10 @@ extension Universe {
         }
     }
 
+    var tables: EngineTables { EngineTables(clock.database) }
+
     func isHalted() async throws -> Bool {
-        try await clock.database.query("SELECT EXISTS (SELECT FROM sending_halts)").first(as: Bool.self) ?? false
+        try await tables.isHalted()
     }
 
     /// Milliseconds in which everything must be well: starts in doubt are repeated after 20 s, then come the longest
@@ -276,13 +279,13 @@ extension Universe {
         let rows = try await clock.database.query(
             """
             SELECT floor(extract(epoch FROM min(at)) * 1000)::bigint FROM (
-                SELECT greatest(due_at, lease_until) AS at FROM segments
-                UNION ALL SELECT greatest(due_at, lease_until) FROM schedules WHERE state = 'pending'
+                SELECT greatest(due_at, lease_until) AS at FROM schedules WHERE state = 'pending'
                 UNION ALL SELECT delete_at FROM channels WHERE state IN ('ready', 'deleting')
             ) AS dates
             """
         )
-        guard let next = try rows.first(as: Int64?.self) ?? nil else { return Self.patience }
+        let dates = [try rows.first(as: Int64?.self) ?? nil, try await tables.nextWork()]
+        guard let next = dates.compactMap(\.self).min() else { return Self.patience }
         return max(next + 1 - now, 1_000)
     }
 

@@ -150,7 +150,7 @@ extension Scenario {
             let settings = stage.system.settings
             try await stage.restartDaemons(with: [setting: settings["TALLY_APNS_SANDBOX_DEVICE_URL"] ?? ""])
             try await eventually("sending has halted", within: .seconds(120)) {
-                try await stage.system.database.query("SELECT count(*) FROM sending_halts").first(as: Int64.self) == 1
+                try await EngineTables(stage.system.database).isHalted()
             }
             await stage.pause(seconds: 10, short: 3)
             try await stage.restartDaemons(with: [setting: settings[setting] ?? ""])

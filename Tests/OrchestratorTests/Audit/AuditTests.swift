@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import Cryptography
 import JSON
+import OrchestratorTestSupport
 import Postgres
 import TestSupport
 import Testing
@@ -43,12 +44,7 @@ struct AuditTests {
                 return id
             }
             let (cancelled, run) = (try await schedule(), try await schedule())
-            _ = try await world.database.execute(
-                """
-                INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
-                VALUES (\(app.rawValue), 'production', now(), 100, 100, now())
-                """
-            )
+            try await world.tables.halt(app.rawValue)
             try await acting(as: key.id) {
                 _ = try await orchestrator.putApp(app, .production(key: P256PrivateKey.generate().pem()))
                 var policy = Policy()

@@ -1,7 +1,8 @@
-import APNSTransport
 import APITypes
+import APNSTransport
 import ActivityModel
 import Cryptography
+import OrchestratorTestSupport
 import Postgres
 import Testing
 

@@ -1,9 +1,11 @@
-import APNSTransport
 import APITypes
+import APNSTransport
 import ActivityModel
 import Cryptography
 import JSON
+import OrchestratorTestSupport
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Orchestrator
@@ -53,9 +55,7 @@ struct ChannelTests {
             try await world.start(to: World.devices("d1"), delivery: .channel)
             try await world.settle()
             #expect(try await world.word("SELECT reason FROM channels") == "503 ServiceUnavailable")
-            #expect(
-                try await world.number("SELECT count(*) FROM segments WHERE segment = 0 AND due_at IS NOT NULL") == 0
-            )
+            #expect(try await world.isAtRest(.tokens))
             try await world.pass(31)
             try await world.settle()
             #expect(world.recorder.take().isEmpty)
@@ -126,7 +126,7 @@ struct ChannelTests {
             #expect(again.map(\.score) == [1])
             #expect(again.map(\.alert) == [nil])
             #expect(again.allSatisfy { $0.timestamp > first.timestamp })
-            #expect(try await world.number("SELECT count(*) FROM subscriptions WHERE state = 'due'") == 0)
+            #expect(try await world.tables.cards().allSatisfy { $0.state != "due" })
         }
     }
 
@@ -234,7 +234,7 @@ struct ChannelTests {
             let pushes = world.recorder.take()
             #expect((3...4).contains(pushes.count))
             #expect(Set(pushes.map(\.priority)) == [.five])
-            #expect(try await world.number("SELECT count(*) FROM subscriptions WHERE state = 'due'") == 0)
+            #expect(try await world.tables.cards().allSatisfy { $0.state != "due" })
         }
     }
 
@@ -246,7 +246,7 @@ struct ChannelTests {
             try await world.update(score: 1)
             try await world.settle()
             #expect(world.recorder.take().map(\.score) == [1])
-            try await world.database.execute("UPDATE segments SET pushed_at = pushed_at + interval '1 hour'")
+            try await world.tables.setClockBack(3600)
             try await world.report("late", .channel, known: 1)
             try await world.pass(11)
             try await world.settle()

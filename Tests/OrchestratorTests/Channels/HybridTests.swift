@@ -1,20 +1,14 @@
-import APNSTransport
 import APITypes
+import APNSTransport
 import ActivityModel
 import JSON
+import OrchestratorTestSupport
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Orchestrator
 @testable import Store
-
-extension World {
-    fileprivate func mode(_ device: String) async throws -> String? {
-        try await word(
-            "SELECT s.mode::text FROM subscriptions AS s JOIN devices AS d USING (device_key) WHERE d.device_id = \(device)"
-        )
-    }
-}
 
 @Suite("Hybrid audiences", .timeLimit(.minutes(2)))
 struct HybridTests {
@@ -39,8 +33,8 @@ struct HybridTests {
             }
             #expect(world.recorder.pushes(to: "5a16").isEmpty)
             #expect(try await world.startState("oldest") == "withheld")
-            #expect(try await world.mode("new") == "channel")
-            #expect(try await world.mode("older") == "token")
+            #expect(try await world.tables.card(of: "new")?.mode == "channel")
+            #expect(try await world.tables.card(of: "older")?.mode == "token")
         }
     }
 
@@ -52,7 +46,7 @@ struct HybridTests {
             try await world.start(to: World.devices("older", "unknown"), delivery: .channel)
             try await world.settle()
             #expect(world.recorder.take().isEmpty)
-            #expect(try await world.word("SELECT string_agg(DISTINCT reason, ',') FROM starts") == "needs_ios_18")
+            #expect(try await Set(world.tables.starts().map(\.reason)) == ["needs_ios_18"])
             #expect(try await world.show().starts.withheld == 2)
         }
     }
@@ -90,23 +84,23 @@ struct HybridTests {
             try await world.report("new", .channel, known: 1, generation: 1)
             try await world.follow("new", token: "7a18", known: 1, generation: 3)
             try await world.settle()
-            #expect(try await world.mode("new") == "token")
+            #expect(try await world.tables.card(of: "new")?.mode == "token")
             // A report from before the switch comes late.
             try await world.report("new", .channel, known: 1, generation: 2)
-            #expect(try await world.mode("new") == "token")
+            #expect(try await world.tables.card(of: "new")?.mode == "token")
             _ = world.recorder.take()
             try await world.update(score: 1)
             try await world.settle()
             #expect(world.recorder.pushes(to: "7a18").map(\.score) == [1])
             try await world.report("new", .channel, known: 2, generation: 4)
-            #expect(try await world.mode("new") == "channel")
+            #expect(try await world.tables.card(of: "new")?.mode == "channel")
             _ = world.recorder.take()
             try await world.update(score: 2)
             try await world.settle()
             #expect(world.recorder.pushes(to: "7a18").isEmpty)
             #expect(world.recorder.pushes(to: "channel1").map(\.score) == [2])
             try await world.follow("new", token: "7a18", known: 3, generation: 3)
-            #expect(try await world.mode("new") == "channel")
+            #expect(try await world.tables.card(of: "new")?.mode == "channel")
         }
     }
 
@@ -165,11 +159,11 @@ struct HybridTests {
         }
     }
 
-    /// Lets the channel work until it rests, or the ring.
-    private func work(_ segment: Int16, in world: World) async throws {
-        try await world.database.execute("UPDATE segments SET due_at = NULL WHERE segment <> \(segment)")
+    /// Sends on one way until that rests.
+    private func work(_ way: EngineTables.Way, in world: World) async throws {
+        try await world.tables.hold(way == .channel ? .tokens : .channel)
         for lease in try await world.orchestrator.segments.claim(limit: 1) {
-            #expect(lease.segment == segment)
+            #expect((lease.segment == SegmentRows.channelSegment) == (way == .channel))
             try await SegmentWorker(orchestrator: world.orchestrator, lease: lease).work()
         }
     }
@@ -184,18 +178,18 @@ struct HybridTests {
                 "SELECT string_agg(revision || ' into ' || merged_into, ', ' ORDER BY revision) FROM changes"
             try await world.update(score: 1)
             try await world.update(score: 2)
-            try await work(SegmentRows.channelSegment, in: world)
+            try await work(.channel, in: world)
             // The ring may still come to it.
             #expect(try await world.word(merged) == nil)
-            try await world.database.execute("UPDATE segments SET due_at = now()")
-            try await work(0, in: world)
+            try await world.tables.setWork(dueIn: 0)
+            try await work(.tokens, in: world)
             #expect(try await world.word(merged) == "2 into 3")
             // The channel alone sends 4, the ring alone 5; over 6 both jump. Stamps are not to run ahead of the clock.
             try await world.pass(10)
             try await world.update(score: 3)
-            try await work(SegmentRows.channelSegment, in: world)
+            try await work(.channel, in: world)
             try await world.update(score: 4)
-            try await work(0, in: world)
+            try await work(.tokens, in: world)
             try await world.pass(10)
             try await world.update(score: 5)
             try await world.update(score: 6)
@@ -218,9 +212,9 @@ struct HybridTests {
             try await world.settle()
             try await world.update(score: 1)
             // As if nobody had been left on the ring when its worker came.
-            try await world.database.execute("UPDATE segments SET completed_revision = 2 WHERE segment = 0")
+            try await world.tables.skipTokens(through: 2)
             try await world.update(score: 2)
-            try await work(SegmentRows.channelSegment, in: world)
+            try await work(.channel, in: world)
             #expect(try await world.number("SELECT merged_into FROM changes WHERE revision = 2") == 3)
         }
     }
@@ -241,7 +235,7 @@ struct HybridTests {
             try await world.settle()
             #expect(world.recorder.pushes(to: "5a18").first?.aps["input-push-token"]?.int64 == 1)
             #expect(world.recorder.pushes(to: "5a17").count == 1)
-            #expect(try await world.mode("new") == "token")
+            #expect(try await world.tables.card(of: "new")?.mode == "token")
             let events = try await world.events(.channelRefused)
             #expect(events.map(\.detail["reason"]) == ["400 BroadcastFeatureNotEnabled"])
             try await world.pass(31)

@@ -1,8 +1,10 @@
-import APNSTransport
 import APITypes
+import APNSTransport
 import ActivityModel
 import JSON
+import OrchestratorTestSupport
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Orchestrator
@@ -24,7 +26,7 @@ struct LostChannelTests {
             #expect(try await world.show().channel?.apnsChannelID?.rawValue == "channel2")
             #expect(try await world.show().progress.current == 1)
             #expect(try await world.subscription("d1") == "over")
-            #expect(try await world.word("SELECT reason FROM subscriptions") == "channel_lost")
+            #expect(try await world.tables.cards().map(\.reason) == ["channel_lost"])
             let lost = try await world.orchestrator.channels(world.app, PageRequest()).items.last
             #expect(lost?.state == .lost)
             #expect(lost?.lostAt != nil)
@@ -90,7 +92,7 @@ struct LostChannelTests {
             try await world.settle()
             #expect(try await world.show().channel?.state == .lost)
             #expect(world.recorder.createdChannels == 1)
-            #expect(try await world.number("SELECT count(*) FROM segments WHERE due_at IS NOT NULL") == 0)
+            #expect(try await world.isAtRest())
             try await world.orchestrator.deleteApp(world.app)
         }
     }
@@ -122,14 +124,16 @@ struct LostChannelTests {
             world.recorder.loseChannel("channel1")
             try await world.update(score: 1)
             try await world.settle()
-            let over = "SELECT count(*) FROM subscriptions WHERE state = 'over' AND reason = 'channel_lost'"
-            #expect(try await world.number(Query(unescaped: over)) == 2)
+            func over() async throws -> Int {
+                try await world.tables.cards().count { $0.state == "over" && $0.reason == "channel_lost" }
+            }
+            #expect(try await over() == 2)
             #expect(try await world.events(.channelLost).first?.detail["subscribers"] == 5)
             #expect(world.recorder.pushes(to: "channel2").map(\.score) == [1], "it waits for no card")
 
             try await world.report("d5", .channel, known: 1)
             try await ChannelSweeper(orchestrator: world.sibling(settings: Self.stretches).orchestrator).endLostCards()
-            #expect(try await world.number(Query(unescaped: over)) == 4)
+            #expect(try await over() == 4)
             #expect(try await world.subscription("d5") == "due")
             #expect(try await world.number("SELECT count(*) FROM channels WHERE ended_through IS NOT NULL") == 0)
         }
@@ -143,7 +147,7 @@ struct LostChannelTests {
             for number in 1...7 { try await world.report("d\(number)", .channel, known: 0) }
             try await world.update(score: 1)
             try await world.settle()
-            #expect(try await world.number("SELECT count(*) FROM subscriptions WHERE state = 'riding'") == 7)
+            #expect(try await world.tables.cards().count { $0.state == "riding" } == 7)
             try await world.pass(60)
             try await world.settle()
             #expect(world.recorder.pushes(to: "channel1").map(\.score) == [1])

@@ -3,6 +3,7 @@ import APNSTransport
 import ActivityModel
 import Cryptography
 import JSON
+import OrchestratorTestSupport
 import Postgres
 import TestSupport
 import Testing
@@ -115,24 +116,15 @@ struct ExaminationTests {
             try await world.settle()
             #expect(try await Self.check("due_work", world).verdict == .ok)
             #expect(try await Self.check("leases", world).verdict == .ok)
-            try await world.database.execute(
-                """
-                UPDATE segments SET due_at = clock_timestamp() - interval '5 minutes', lease_owner = gen_random_uuid(),
-                    lease_until = clock_timestamp() + interval '1 minute'
-                """
-            )
+            try await world.tables.setWork(dueIn: -300, heldFor: 60)
             #expect(try await Self.check("due_work", world).verdict == .ok)
             #expect(try await Self.check("leases", world).finding.hasPrefix("1 held"))
-            try await world.database.execute(
-                "UPDATE segments SET lease_until = clock_timestamp() - interval '30 seconds'"
-            )
+            try await world.tables.setWork(dueIn: -300, heldFor: -30)
             #expect(try await Self.check("leases", world).verdict == .broken)
             let late = try await Self.check("due_work", world)
             #expect(late.verdict == .warning)
             #expect(late.finding.contains("a segment's pushes"))
-            try await world.database.execute(
-                "UPDATE segments SET lease_until = clock_timestamp() - interval '90 seconds'"
-            )
+            try await world.tables.setWork(dueIn: -300, heldFor: -90)
             #expect(try await Self.check("due_work", world).verdict == .broken)
         }
     }
@@ -157,13 +149,7 @@ struct ExaminationTests {
     @Test("an ordinary push that nobody sends is due work")
     func overduePush() async throws {
         try await withWorld { world in
-            try await world.database.execute(
-                """
-                INSERT INTO pushes (push_id, bundle_id, environment, token, push_type, priority, body, deadline, due_at)
-                VALUES (gen_random_uuid(), \(world.app.rawValue), 'production', 'x', 'alert', 10, '{}',
-                        clock_timestamp() + interval '1 day', clock_timestamp() - interval '70 seconds')
-                """
-            )
+            try await world.tables.addPush(of: world.app.rawValue, overdueFor: 70)
             let check = try await Self.check("due_work", world)
             #expect(check.verdict == .broken)
             #expect(check.finding.contains("an ordinary push"))
@@ -206,12 +192,7 @@ struct ExaminationTests {
     @Test("halted sending is broken, and the advice names the command that lifts it")
     func halt() async throws {
         try await withWorld { world in
-            try await world.database.execute(
-                """
-                INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
-                VALUES (\(world.app.rawValue), 'production', now(), 200, 150, now())
-                """
-            )
+            try await world.tables.halt(world.app.rawValue, answers: 200, rejections: 150)
             let check = try await Self.check("sending", world)
             #expect(check.verdict == .broken)
             #expect(check.finding.contains("150 of 200"))
@@ -273,12 +254,7 @@ struct ExaminationTests {
                 SELECT bundle_id, 'production', 'OTHERKEY12', '' FROM app
                 """
             )
-            try await world.database.execute(
-                """
-                INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
-                VALUES ('com.example.other', 'production', now(), 200, 150, now())
-                """
-            )
+            try await world.tables.halt("com.example.other", answers: 200, rejections: 150)
             let all = await world.orchestrator.examine(DoctorRequest(), installation: true)
             #expect(all.checks.contains { $0.subject?.contains("com.example.other") == true })
             let mine = await world.orchestrator.examine(DoctorRequest(bundleID: world.app), installation: false)

@@ -1,5 +1,7 @@
 import MetricsTestKit
+import OrchestratorTestSupport
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Orchestrator
@@ -13,7 +15,7 @@ struct WorkGaugesTests {
             let gauges = WorkGauges(orchestrator: world.orchestrator, metrics: metrics)
             try await gauges.update()
             #expect(try metrics.expectGauge("tally_leases_held").lastValue == 0)
-            try await world.database.execute("ALTER TABLE segments RENAME TO slow")
+            try await world.tables.breakWork()
             await #expect(throws: PostgresError.self) { try await gauges.update() }
             #expect(try metrics.expectGauge("tally_database_reachable").lastValue == 1)
         }
@@ -36,27 +38,11 @@ struct WorkGaugesTests {
         try await withWorld(connections: 1) { world in
             try await world.start(to: World.devices("d1"))
             _ = try await world.orchestrator.segments.claim(limit: 1)
-            try await world.database.execute(
-                """
-                INSERT INTO segments (activity_key, segment, after_key, through_key)
-                SELECT activity_key, n, n, n + 1 FROM activities, generate_series(1, 3000) AS n
-                """
-            )
-            try await world.database.execute("ANALYZE segments, activities")
-            let before = try await world.rowsRead("segments")
+            try await world.tables.addParts(3000)
+            let before = try await world.tables.workRowsRead()
             let facts = try await WorkFacts.read(app: nil, from: world.database)
             #expect(facts.held == 1)
-            #expect(try await world.rowsRead("segments") - before < 100)
+            #expect(try await world.tables.workRowsRead() - before < 100)
         }
-    }
-}
-
-extension World {
-    /// How many rows of a table the only connection has read until now.
-    func rowsRead(_ table: String) async throws -> Int64 {
-        _ = try await database.query("SELECT pg_stat_force_next_flush()")
-        return try await number(
-            "SELECT coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) FROM pg_stat_user_tables WHERE relname = \(table)"
-        ) ?? 0
     }
 }

@@ -3,6 +3,7 @@ import APNSTransport
 import ActivityModel
 import Foundation
 import JSON
+import OrchestratorTestSupport
 import Postgres
 import TestSupport
 import Testing

@@ -2,6 +2,7 @@ import APITypes
 import APNSTransport
 import ActivityModel
 import JSON
+import OrchestratorTestSupport
 import Postgres
 import Synchronization
 import Testing

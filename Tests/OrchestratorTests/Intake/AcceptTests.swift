@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import JSON
+import OrchestratorTestSupport
 import Postgres
 import TestSupport
 import Testing
@@ -192,7 +193,7 @@ struct AcceptTests {
             try await world.follow("d1", token: "aa", known: 1)
             try await world.settle()
             try await world.update(score: 1, alert: String(repeating: "y", count: 200))
-            try await world.database.execute("UPDATE segments SET due_at = NULL WHERE segment = 0")
+            try await world.tables.hold(.tokens)
             try await world.settle()
             #expect(world.recorder.pushes(to: "channel1").count == 1)
             let large: (inout UpdateRequest) -> Void = {
@@ -200,7 +201,7 @@ struct AcceptTests {
             }
             let refused = try await problem { try await world.update(score: 2, large) }
             #expect(refused?.code == "payload_too_large")
-            try await world.database.execute("UPDATE segments SET due_at = now() WHERE segment = 0")
+            try await world.tables.release(.tokens)
             try await world.settle()
             #expect(try await world.update(score: 2, large).revision == 3)
         }

@@ -1,9 +1,11 @@
 import APITypes
 import ActivityModel
 import JSON
+import OrchestratorTestSupport
 import Postgres
 import Store
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Orchestrator
@@ -77,7 +79,7 @@ struct AudienceTests {
             _ = try await change(world, remove: World.devices("d1"))
             if isGivenUp {
                 // As another daemon would, had the start become due meanwhile.
-                try await world.database.execute("UPDATE starts SET due_at = NULL")
+                try await world.tables.giveUpStarts()
             }
             try await world.pass(2)
             _ = try await change(world, add: World.devices("d1"))

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import JSON
+import OrchestratorTestSupport
 import Postgres
 import Store
 import TestSupport
@@ -70,7 +71,7 @@ struct DryRunTests {
             )
             try await World(orchestrator: orchestrator, app: world.app).withIntake {
                 let answer = try await world.database.withTransaction { connection in
-                    _ = try await connection.query("SELECT FROM segments FOR UPDATE")
+                    _ = try await connection.query(EngineTables.workLock)
                     return try await orchestrator.dryRunEnd(world.app, ActivityID(stored: "final"), EndRequest())
                 }
                 #expect(answer.revision == 2)

@@ -1,6 +1,8 @@
 import APITypes
 import ActivityModel
+import OrchestratorTestSupport
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Orchestrator
@@ -26,9 +28,7 @@ struct RemovalTests {
             // Not wanted any more either, as nobody has noticed yet.
             try await world.database.execute("UPDATE devices SET user_id = NULL WHERE device_id = 'd2'")
             try await world.database.withTransaction { connection in
-                _ = try await connection.query(
-                    "SELECT FROM starts AS s JOIN devices AS d USING (device_key) WHERE d.device_id = 'd2' FOR UPDATE OF s"
-                )
+                _ = try await connection.query(EngineTables.startLock(device: "d2"))
                 let removed = AudienceRequest(remove: World.devices("d1"))
                 _ = try await world.orchestrator.changeAudience(world.app, ActivityID(stored: "final"), removed)
             }
@@ -46,7 +46,7 @@ struct RemovalTests {
                 try await world.database.withTransaction { connection in
                     // The removal notices the deadlock.
                     _ = try await connection.query("SELECT set_config('deadlock_timeout', '1 min', true)")
-                    _ = try await connection.query("SELECT FROM starts FOR UPDATE")
+                    _ = try await connection.query(EngineTables.startLock())
                     group.addTask {
                         let removed = AudienceRequest(remove: World.devices("d1"))
                         _ = try await world.orchestrator.changeAudience(world.app, ActivityID(stored: "final"), removed)

@@ -1,8 +1,10 @@
 import APITypes
 import ActivityModel
 import JSON
+import OrchestratorTestSupport
 import Postgres
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Orchestrator
@@ -155,15 +157,11 @@ struct AppDeletionTests {
             try await world.start()
             try await world.crowd(3)
             try await world.end()
-            try await world.database.execute(
-                """
-                UPDATE segments SET due_at = NULL, lease_owner = gen_random_uuid(), lease_until = now() + interval '1 minute'
-                """
-            )
+            try await world.tables.setWork(dueIn: nil, heldFor: 60)
             let deletion = ActivityDeletion(cause: .app(world.app), after: .oldest)
             let outcome = try await world.database.withTransaction { try await deletion.run(on: $0) }
             #expect(outcome.deleted == 0)
-            #expect(try await world.number("SELECT count(*) FROM subscriptions") == 3)
+            #expect(try await world.tables.cards().count == 3)
             try await world.orchestrator.deleteApp(world.app)
             #expect(try await world.number("SELECT count(*) FROM activities") == 0)
         }
@@ -177,7 +175,7 @@ struct AppDeletionTests {
             try await world.end()
             try await world.settle()
             func hold(_ token: Int) -> Query {
-                "SELECT FROM subscriptions WHERE update_token = decode(\(World.crowdToken(token)), 'hex') FOR NO KEY UPDATE"
+                EngineTables.cardLock(token: World.crowdToken(token))
             }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 try await world.database.withTransaction { worker in

@@ -2,8 +2,10 @@ import APITypes
 import ActivityModel
 import Cryptography
 import JSON
+import OrchestratorTestSupport
 import Postgres
 import Store
+import TestSupport
 import Testing
 
 @testable import Orchestrator
@@ -189,10 +191,9 @@ struct DeviceTests {
             #expect(shown.userID == UserID(stored: "u1"))
             #expect(shown.deviceToken == nil)
             #expect(shown.startTokens.mapValues(\.token) == [game: "cccc…"])
-            let rows = try await registry.database.query(
-                "SELECT s.state::text, t.state::text FROM subscriptions AS s JOIN starts AS t USING (activity_key, device_key)"
-            )
-            #expect(try rows.decoded(as: (String, String).self).map { [$0.0, $0.1] } == [["over", "cancelled"]])
+            let tables = EngineTables(registry.database)
+            #expect(try await tables.cards().map(\.state) == ["over"])
+            #expect(try await tables.starts().map(\.state) == ["cancelled"])
         }
     }
 
@@ -206,30 +207,22 @@ struct DeviceTests {
                 device,
                 DeviceRequest(environment: .production, frequentPushesEnabled: true)
             )
-            let rows = try await registry.database.query("SELECT frequent FROM subscriptions")
-            #expect(try rows.single(Bool.self) == true)
+            #expect(try await EngineTables(registry.database).cards().map(\.isFrequent) == [true])
         }
     }
 
     private func subscribe(_ registry: Orchestrator, _ app: BundleID) async throws {
-        _ = try await registry.database.withConnection { connection in
-            try await connection.pipeline([
-                "INSERT INTO activity_types (bundle_id, type_name, policy) VALUES (\(app.rawValue), 'Game', '{}')",
-                """
-                INSERT INTO activities (bundle_id, activity_id, environment, type_name, delivery, state, attributes, start_body,
-                                        started_at)
-                VALUES (\(app.rawValue), 'a1', 'production', 'Game', 'tokens', 'live', '{}', '{}', now())
-                """,
-                """
-                INSERT INTO subscriptions (activity_key, device_key, mode, state, update_token, due_at)
-                SELECT activity_key, device_key, 'token', 'due', '\\x01', now() FROM activities, devices
-                """,
-                """
-                INSERT INTO starts (activity_key, device_key, state, due_at)
-                SELECT activity_key, device_key, 'pending', now() FROM activities, devices
-                """,
-            ])
-        }
+        _ = try await registry.database.pipeline([
+            "INSERT INTO activity_types (bundle_id, type_name, policy) VALUES (\(app.rawValue), 'Game', '{}')",
+            """
+            INSERT INTO activities (bundle_id, activity_id, environment, type_name, delivery, state, attributes, start_body,
+                                    started_at)
+            VALUES (\(app.rawValue), 'a1', 'production', 'Game', 'tokens', 'live', '{}', '{}', now())
+            """,
+        ])
+        let tables = EngineTables(registry.database)
+        try await tables.addCards("due", token: "01")
+        try await tables.addStarts("pending", dueIn: 0)
     }
 
     @Test("Devices are listed page by page, deleted, and erased with their user")

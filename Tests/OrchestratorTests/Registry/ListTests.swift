@@ -1,7 +1,9 @@
 import APITypes
 import ActivityModel
 import JSON
+import OrchestratorTestSupport
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Orchestrator
@@ -101,12 +103,7 @@ struct ListTests {
             try await world.settle()
             try await world.update(score: 1)
             try await world.settle()
-            _ = try await world.database.execute(
-                """
-                UPDATE subscriptions SET state = 'rejected', reason = 'BadDeviceToken'
-                WHERE device_key = (SELECT device_key FROM devices WHERE device_id = 'd3')
-                """
-            )
+            try await world.tables.reject("d3", reason: "BadDeviceToken")
             try await world.update(score: 2)
             try await world.settle()
 

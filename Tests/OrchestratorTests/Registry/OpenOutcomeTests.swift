@@ -1,4 +1,5 @@
 import APITypes
+import OrchestratorTestSupport
 import Postgres
 import Testing
 

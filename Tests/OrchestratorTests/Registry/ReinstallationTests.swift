@@ -1,6 +1,8 @@
 import APITypes
 import ActivityModel
+import OrchestratorTestSupport
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Orchestrator
@@ -52,14 +54,7 @@ struct ReinstallationTests {
             try await world.register("d1", token: "5a01")
             try await world.start(to: World.devices("d1"))
             let state = reason == nil ? "failed" : "withheld"
-            try await world.database.execute(
-                """
-                INSERT INTO starts (activity_key, device_key, state, due_at, reason)
-                SELECT activity_key, device_key, \(state)::start_state,
-                       CASE \(reason) WHEN 'start_budget' THEN clock_timestamp() + interval '60 s' END, \(reason)
-                FROM activities, devices
-                """
-            )
+            try await world.tables.addStarts(state, dueIn: reason == "start_budget" ? 60 : nil, reason: reason)
             try await world.register("d1", token: "5b01", on: .sandbox)
             #expect(try await world.startState("d1") == "cancelled")
             try await world.pass(90)
@@ -76,12 +71,7 @@ struct ReinstallationTests {
             try await world.start(to: World.devices("d1"))
             try await world.register("d1", token: "5b01", on: .sandbox)
             // An enrolment that did not see the move yet.
-            try await world.database.execute(
-                """
-                INSERT INTO starts (activity_key, device_key, state, due_at)
-                SELECT activity_key, device_key, 'pending', clock_timestamp() FROM activities, devices
-                """
-            )
+            try await world.tables.addStarts("pending", dueIn: 0)
             try await world.settle()
             #expect(world.recorder.take().isEmpty)
             #expect(try await world.startState("d1") == "cancelled")

@@ -1,7 +1,9 @@
 import APITypes
 import ActivityModel
 import JSON
+import OrchestratorTestSupport
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Orchestrator
@@ -51,7 +53,7 @@ struct StoredNULTests {
             #expect(try await world.startState("d2") == "pending")
             try await world.start("later", to: World.devices("d1", "d2"))
             try await world.settle()
-            #expect(try await world.number("SELECT count(*) FROM starts") == 4)
+            #expect(try await world.tables.starts().count == 4)
         }
     }
 

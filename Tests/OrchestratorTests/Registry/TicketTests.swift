@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import Cryptography
 import JSON
+import OrchestratorTestSupport
 import Postgres
 import Testing
 

@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import OrchestratorTestSupport
 import Postgres
 import TestSupport
 import Testing
@@ -30,13 +31,12 @@ struct ActivityDeletionTests {
                        now() - interval '60 days', now() - interval '50 days' + n / 3 * interval '1 second'
                 FROM generate_series(1, \(count)) AS n
                 RETURNING activity_key
-            ), rings AS (
-                INSERT INTO segments (activity_key, segment) SELECT activity_key, 0 FROM ended
             )
             INSERT INTO changes (activity_key, revision, kind, content_state, urgency, accepted_at)
             SELECT activity_key, 1, 'start', '{}', 'routine', now() - interval '60 days' FROM ended
             """
         )
+        try await world.tables.addWork()
     }
 
     @Test(
@@ -53,11 +53,11 @@ struct ActivityDeletionTests {
             #expect(first.deleted == 0 && first.next == .oldest)
             #expect(try await world.show().contentState == World.state(1))
             #expect(
-                try await world.number("SELECT count(*) FROM subscriptions") == Int64(ActivityDeletion.rowLimit + 100)
+                try await world.tables.cards().count == ActivityDeletion.rowLimit + 100
             )
             let other = world.sibling()
             #expect(try await delete(other) == 1)
-            #expect(try await world.number("SELECT count(*) FROM subscriptions") == 0)
+            #expect(try await world.tables.cards().isEmpty)
         }
     }
 
@@ -67,13 +67,7 @@ struct ActivityDeletionTests {
             let count = 2 * ActivityDeletion.batchSize + 10
             try await addEnded(count, world)
             let stays = 3...ActivityDeletion.batchSize + 5
-            _ = try await world.database.execute(
-                """
-                UPDATE segments SET due_at = now() WHERE activity_key IN (
-                    SELECT activity_key FROM activities
-                    WHERE substr(activity_id, 4)::int BETWEEN \(stays.lowerBound) AND \(stays.upperBound))
-                """
-            )
+            try await world.tables.setWork(dueIn: 0, of: stays.map { "old\($0)" })
             #expect(try await delete(world) == count - stays.count)
             #expect(try await world.number("SELECT count(*) FROM activities") == Int64(stays.count))
         }
@@ -91,7 +85,7 @@ struct ActivityDeletionTests {
             let rest = try await delete(other)
             #expect(first + second + rest == count)
             #expect(first + second >= count - ActivityDeletion.batchSize, "who is not let in leaves it to the other")
-            #expect(try await world.number("SELECT count(*) FROM segments") == 0)
+            #expect(try await world.tables.workRows() == 0)
         }
     }
 
@@ -105,7 +99,7 @@ struct ActivityDeletionTests {
             try await world.pass(Self.month)
             let holds: [Query] = [
                 "SELECT pg_advisory_xact_lock(hashtextextended('tally/retention', 0))",
-                "SELECT FROM subscriptions LIMIT 1 FOR NO KEY UPDATE", "SELECT FROM activities FOR KEY SHARE",
+                EngineTables.cardLock(), "SELECT FROM activities FOR KEY SHARE",
             ]
             for hold in holds {
                 let deleted = try await world.database.withTransaction { connection in

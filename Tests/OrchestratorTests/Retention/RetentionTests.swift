@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import JSON
+import OrchestratorTestSupport
 import Postgres
 import TestSupport
 import Testing
@@ -188,30 +189,37 @@ struct RetentionTests {
         }
     }
 
-    @Test(
-        "Starts in doubt, schedules and leases hold it",
-        arguments: [
-            """
-            INSERT INTO starts (activity_key, device_key, state, due_at)
-            SELECT activity_key, device_key, 'unknown', now() + interval '1 hour' FROM activities, devices
-            """,
-            "INSERT INTO schedules (activity_key, bundle_id, kind, due_at, body) SELECT activity_key, bundle_id, 'end', now(), '{}' FROM activities",
-            "UPDATE segments SET lease_owner = gen_random_uuid(), lease_until = now()",
-            "UPDATE segments SET due_at = now() + interval '1 day'",
-            """
-            INSERT INTO channels (bundle_id, environment, storage, activity_key)
-            SELECT bundle_id, environment, 'none', activity_key FROM activities
-            """,
-        ]
-    )
-    func holds(_ obstacle: String) async throws {
+    enum Obstacle: CaseIterable {
+        case startInDoubt, schedule, lease, dueWork, channel
+    }
+
+    @Test("Starts in doubt, schedules and leases hold it", arguments: Obstacle.allCases)
+    func holds(_ obstacle: Obstacle) async throws {
         try await withWorld { world in
             try await world.register("d1")
             try await world.start()
             try await world.end()
             try await world.settle()
             try await world.pass(31 * Self.day)
-            _ = try await world.database.execute(Query(unescaped: obstacle))
+            switch obstacle {
+            case .startInDoubt: try await world.tables.addStarts("unknown", dueIn: 3600)
+            case .lease: try await world.tables.setWork(dueIn: nil, heldFor: 0)
+            case .dueWork: try await world.tables.setWork(dueIn: Self.day)
+            case .schedule:
+                try await world.database.execute(
+                    """
+                    INSERT INTO schedules (activity_key, bundle_id, kind, due_at, body)
+                    SELECT activity_key, bundle_id, 'end', now(), '{}' FROM activities
+                    """
+                )
+            case .channel:
+                try await world.database.execute(
+                    """
+                    INSERT INTO channels (bundle_id, environment, storage, activity_key)
+                    SELECT bundle_id, environment, 'none', activity_key FROM activities
+                    """
+                )
+            }
             #expect(try await delete(world) == 0)
             #expect(try await world.show().state == .ended)
         }

@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import OrchestratorTestSupport
 import Testing
 
 @testable import Orchestrator

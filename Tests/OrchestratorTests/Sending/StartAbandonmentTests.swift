@@ -1,4 +1,5 @@
 import ActivityModel
+import OrchestratorTestSupport
 import Postgres
 import Testing
 

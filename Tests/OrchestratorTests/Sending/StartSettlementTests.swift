@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import OrchestratorTestSupport
 import Postgres
 import Store
 import Synchronization

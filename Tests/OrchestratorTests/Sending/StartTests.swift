@@ -1,7 +1,8 @@
-import APNSTransport
 import APITypes
+import APNSTransport
 import ActivityModel
 import JSON
+import OrchestratorTestSupport
 import Postgres
 import Store
 import Testing

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Logging
+import OrchestratorTestSupport
 import Postgres
 import ServiceLifecycle
 import Synchronization

@@ -1,8 +1,10 @@
 import APITypes
 import ActivityModel
 import Logging
+import OrchestratorTestSupport
 import Postgres
 import ServiceLifecycle
+import TestSupport
 import Testing
 
 @testable import Orchestrator
@@ -62,7 +64,7 @@ struct ServiceTests {
             }
             // Whole batches only: the one that was out, and one more if an update got in before the intake closed.
             #expect([3, 6].contains(world.recorder.take().count))
-            #expect(try await world.number("SELECT count(*) FROM segments WHERE lease_owner IS NOT NULL") == 0)
+            #expect(try await world.tables.heldWork() == 0)
             // What was accepted before the refusal and not sent any more is still due for the next daemon.
             try await world.pass(10)
             try await world.settle()

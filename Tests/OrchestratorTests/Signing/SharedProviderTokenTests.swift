@@ -2,6 +2,7 @@ import APNSTransport
 import ActivityModel
 import Cryptography
 import Logging
+import OrchestratorTestSupport
 import Postgres
 import Testing
 

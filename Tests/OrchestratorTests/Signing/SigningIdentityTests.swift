@@ -1,6 +1,7 @@
 import APITypes
 import APNSTransport
 import ActivityModel
+import OrchestratorTestSupport
 import Synchronization
 import TestSupport
 import Testing

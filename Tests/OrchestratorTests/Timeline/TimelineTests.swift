@@ -1,7 +1,9 @@
 import APITypes
 import ActivityModel
 import JSON
+import OrchestratorTestSupport
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Orchestrator
@@ -50,15 +52,7 @@ struct TimelineTests {
     func budget() async throws {
         try await withWorld { world in
             try await world.start(alert: nil)
-            _ = try await world.database.execute(
-                """
-                INSERT INTO budget_ledger (activity_key, class, revision, priority, reason, decided_at)
-                SELECT activity_key, class, 10 + n, CASE WHEN n <= 7 THEN 10 ELSE 5 END, 'notable',
-                       CASE WHEN n <= 2 THEN now() - interval '2 hours' ELSE now() - n * interval '1 second' END
-                FROM activities, unnest('{ordinary,frequent}'::budget_class[]) AS class, generate_series(1, 300) AS n
-                WHERE class = 'ordinary' OR n > 3
-                """
-            )
+            try await world.tables.addDecisions()
             let answer = try await world.orchestrator.timeline(
                 world.app,
                 ActivityID(stored: "final"),
@@ -342,11 +336,11 @@ struct TimelineTests {
             let subject = try await TimelineSubject.read(world.app, ActivityID(stored: "final"), nil, on: connection)
             // They count since the connection last told the server's statistics of them, which may be long ago.
             let reads: Query = """
-                WITH partitions AS (SELECT inhrelid AS id FROM pg_inherits WHERE inhparent = 'timeline'::regclass)
+                WITH days AS (SELECT inhrelid AS id FROM pg_inherits WHERE inhparent = 'timeline'::regclass)
                 SELECT (SELECT sum(pg_stat_get_xact_tuples_returned(id) + pg_stat_get_xact_tuples_fetched(id))
-                        FROM partitions)::int8
+                        FROM days)::int8
                      + (SELECT sum(pg_stat_get_xact_tuples_returned(indexrelid))
-                        FROM pg_index JOIN partitions ON id = indrelid)::int8
+                        FROM pg_index JOIN days ON id = indrelid)::int8
                 """
             let before = try #require(try await connection.query(reads).single(Int64.self))
             let page = try await TimelineEntries(subject: subject, page: request).read(on: connection)

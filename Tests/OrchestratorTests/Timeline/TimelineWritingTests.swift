@@ -2,8 +2,10 @@ import APITypes
 import ActivityModel
 import JSON
 import Logging
+import OrchestratorTestSupport
 import Postgres
 import ServiceLifecycle
+import TestSupport
 import Testing
 
 @testable import Orchestrator
@@ -290,11 +292,7 @@ struct TimelineWritingTests {
                     // The place of another daemon whose news of the device is not committed yet.
                     _ = try await writer.execute(
                         """
-                        WITH died AS (
-                            UPDATE subscriptions AS s SET failures = failures + 1 FROM devices AS d
-                            WHERE d.device_key = s.device_key AND d.device_id = 'd2'
-                            RETURNING s.activity_key, s.device_key, s.reason
-                        )
+                        WITH died AS (\(unescaped: EngineTables.failure(of: "d2")))
                         \(unescaped: EventRows.tokenDeath(of: .update, from: "died"))
                         """
                     )

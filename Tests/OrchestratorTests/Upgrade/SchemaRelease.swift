@@ -1,3 +1,5 @@
+import OrchestratorTestSupport
+
 /// The rows that programs of one version of the schema leave in a database, and what they write while they run.
 ///
 /// A later migration that brings a table needs a release with rows of it.

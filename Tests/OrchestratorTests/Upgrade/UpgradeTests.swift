@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import Cryptography
 import Logging
+import OrchestratorTestSupport
 import Postgres
 import Schema
 import Synchronization

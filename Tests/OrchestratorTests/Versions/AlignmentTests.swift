@@ -2,8 +2,10 @@ import APITypes
 import APNSTransport
 import ActivityModel
 import JSON
+import OrchestratorTestSupport
 import Postgres
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Orchestrator
@@ -34,12 +36,7 @@ struct AlignmentTests {
 
     /// As if all rejections so far had been suspected to be nobody's tokens' fault.
     private func revive(_ world: World) async throws {
-        try await world.database.execute(
-            """
-            INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
-            VALUES (\(world.app.rawValue), 'production', now() - interval '1 hour', 100, 100, now() + interval '1 hour')
-            """
-        )
+        try await world.tables.halt(world.app.rawValue, since: 3600, probeIn: 3600)
         try await world.orchestrator.liftHalt(world.app, .production, reviving: true)
         try await world.settle()
     }
@@ -242,7 +239,7 @@ struct AlignmentTests {
             try await world.database.execute("UPDATE devices SET app_version = '1.1'")
             try await world.updateBoth(score: 1)
             try await world.settle()
-            let rings = try #require(try await world.number("SELECT count(*) FROM segments WHERE segment >= 0"))
+            let rings = try await world.tables.parts().count
             #expect(rings > 1)
             try await world.retire(1)
             _ = world.recorder.take()

@@ -1,8 +1,10 @@
-import APNSTransport
 import APITypes
+import APNSTransport
 import ActivityModel
 import JSON
+import OrchestratorTestSupport
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Orchestrator
@@ -196,7 +198,7 @@ struct VersionAcceptTests {
             try await world.registerVersion()
             try await world.install("1.4", on: "old", token: "a1")
             try await world.start(to: World.devices("old"))
-            #expect(try await world.number("SELECT count(*) FROM starts") == 0)
+            #expect(try await world.tables.starts().isEmpty)
             #expect(try await refusingVersions { try await world.updateNew(1) } == [1])
             try await world.start("later", to: World.devices("old")) { $0.startsAt = Instant("2100-01-01T00:00:00Z") }
             let update = UpdateRequest(contentState: ["score": 1, "clock": "1", "note": 1])

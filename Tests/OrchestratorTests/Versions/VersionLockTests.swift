@@ -1,7 +1,9 @@
 import APITypes
 import ActivityModel
 import JSON
+import OrchestratorTestSupport
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Orchestrator
@@ -78,7 +80,7 @@ struct VersionLockTests {
             )
             // Refused, or withheld from it.
             let newest = try await world.show().contentState["note"] != nil
-            let card = try await world.word("SELECT state::text FROM subscriptions WHERE update_token = '\\xaa01'")
+            let card = try await world.tables.cards().first { $0.token == "aa01" }?.state
             #expect(card == (newest ? "withheld" : "riding"))
             #expect(world.recorder.pushes(to: "aa01").allSatisfy { $0.score == 1 })
         }

@@ -1,7 +1,9 @@
 import APITypes
 import ActivityModel
 import JSON
+import OrchestratorTestSupport
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Orchestrator
@@ -71,11 +73,7 @@ extension World {
     }
 
     func reason(_ device: String) async throws -> String? {
-        try await word(
-            """
-            SELECT s.reason FROM subscriptions AS s JOIN devices AS d USING (device_key) WHERE d.device_id = \(device)
-            """
-        )
+        try await tables.card(of: device)?.reason
     }
 
     func retire(_ version: Int, undo: Bool = false) async throws {

@@ -1,7 +1,9 @@
 import APITypes
 import ActivityModel
 import JSON
+import OrchestratorTestSupport
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Orchestrator
@@ -279,13 +281,13 @@ struct WithheldTests {
             _ = try await world.orchestrator.changeAudience(world.app, ActivityID(stored: "final"), request)
             try await world.follow("old", token: "aa01")
             try await world.settle()
-            #expect(try await world.word("SELECT reason FROM starts") == "needs_ios_17_2")
+            #expect(try await world.tables.starts().map(\.reason) == ["needs_ios_17_2"])
             try await world.updateBoth(score: 3)
             try await world.pass(5)
-            let before = try await world.word("SELECT xmin::text FROM starts")
+            let before = try await world.tables.starts().map(\.version)
             try await world.settle()
             #expect(world.recorder.pushes(to: "aa01").map(\.score) == [3])
-            #expect(try await world.word("SELECT xmin::text FROM starts") == before)
+            #expect(try await world.tables.starts().map(\.version) == before)
         }
     }
 
@@ -366,7 +368,7 @@ struct WithheldTests {
             #expect(pushes.map(\.destination) == ["aa01"])
             #expect(pushes.map(\.event) == ["end"])
             #expect(pushes.first?.aps["content-state"] == nil)
-            #expect(try await world.number("SELECT count(*) FROM subscriptions WHERE update_token = '\\xaa01'") == 0)
+            #expect(try await world.tables.cards().allSatisfy { $0.token != "aa01" })
         }
     }
 }

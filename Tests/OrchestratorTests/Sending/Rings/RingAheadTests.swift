@@ -1,3 +1,4 @@
+import OrchestratorTestSupport
 import Postgres
 import Store
 import Synchronization

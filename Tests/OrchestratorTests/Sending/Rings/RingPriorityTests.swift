@@ -1,7 +1,8 @@
 import APITypes
 import ActivityModel
-import Postgres
 import JSON
+import OrchestratorTestSupport
+import Postgres
 import Testing
 
 @testable import Orchestrator

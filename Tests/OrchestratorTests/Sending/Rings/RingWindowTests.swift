@@ -1,5 +1,6 @@
 import APNSTransport
 import ActivityModel
+import OrchestratorTestSupport
 import TestSupport
 import Testing
 

@@ -1,18 +1,16 @@
-import APITypes
-import ActivityModel
+package import APITypes
+package import ActivityModel
 import Cryptography
-import JSON
+package import JSON
 import Logging
-import OrchestratorTestSupport
+package import Orchestrator
 import Postgres
 import Schema
+import Store
 import TestSupport
 
-@testable import Orchestrator
-@testable import Store
-
 /// Lends an orchestrator on a fresh database with the app `com.example.app` in production.
-func withRegistry(
+package func withRegistry(
     bootstrapKey: String? = nil,
     _ body: (Orchestrator, BundleID) async throws -> Void
 ) async throws {
@@ -36,7 +34,7 @@ func withRegistry(
 }
 
 extension AppRequest {
-    static func production(key: String?) -> AppRequest {
+    package static func production(key: String?) -> AppRequest {
         AppRequest(
             teamID: TeamID(stored: "ABCDE12345"),
             environments: [.production: SigningKeyRequest(keyID: KeyID(stored: "KEY1234567"), privateKey: key)]
@@ -45,7 +43,7 @@ extension AppRequest {
 }
 
 /// The problem that an operation throws; nil if it throws none.
-func problem(_ operation: () async throws -> Void) async throws -> Problem? {
+package func problem(_ operation: () async throws -> Void) async throws -> Problem? {
     do {
         try await operation()
         return nil
@@ -55,4 +53,4 @@ func problem(_ operation: () async throws -> Void) async throws -> Problem? {
 }
 
 /// A value from JSON text; a test whose text is wrong fails.
-func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: text) }
+package func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: text) }

@@ -1,36 +1,35 @@
-import ActivityModel
-import JSON
+package import APNSTransport
+package import ActivityModel
+package import JSON
+import Orchestrator
 import Synchronization
 import Testing
-
-@testable import APNSTransport
-@testable import Orchestrator
 
 /// A sender that writes down what leaves and answers by a script: by what is said of a destination, else "accepted".
 ///
 /// What a real transport and a real phone make of it is tested end to end with the simulator; here it is about which
 /// pushes leave, and what becomes of which answer.
-final class Recorder: PushSender {
+package final class Recorder: PushSender {
     /// One push that left.
-    struct Push: Sendable {
+    package struct Push: Sendable {
         /// The token in hex, or the channel id.
-        let destination: String
-        let environment: APNSEnvironment
-        let topic: String
-        let type: PushType
-        let priority: PushPriority
-        let expiration: Int64?
-        let bytes: [UInt8]
-        let body: JSONValue
+        package let destination: String
+        package let environment: APNSEnvironment
+        package let topic: String
+        package let type: PushType
+        package let priority: PushPriority
+        package let expiration: Int64?
+        package let bytes: [UInt8]
+        package let body: JSONValue
         /// As the body says, plus the time that the test has let pass.
-        let timestamp: Timestamp
+        package let timestamp: Timestamp
         /// Which call of ``PushSender`` it belongs to.
-        let call: Int
+        package let call: Int
 
-        var aps: JSONObject { body.object?["aps"]?.object ?? JSONObject() }
-        var event: String? { aps["event"]?.string }
-        var score: Int64? { aps["content-state"]?.object?["score"]?.int64 }
-        var alert: String? { aps["alert"]?.object?["title"]?.string }
+        package var aps: JSONObject { body.object?["aps"]?.object ?? JSONObject() }
+        package var event: String? { aps["event"]?.string }
+        package var score: Int64? { aps["content-state"]?.object?["score"]?.int64 }
+        package var alert: String? { aps["alert"]?.object?["title"]?.string }
     }
 
     fileprivate struct State {
@@ -63,73 +62,75 @@ final class Recorder: PushSender {
 
     private let state = Mutex(State())
 
+    package init() {}
+
     // MARK: The script
 
     /// The next pushes to a destination are answered like this, one after the other.
-    func answer(_ destination: String, with outcomes: PushOutcome...) {
+    package func answer(_ destination: String, with outcomes: PushOutcome...) {
         state.withLock { $0.answers[destination, default: []] += outcomes }
     }
 
     /// Every push that has no answer of its own is answered like this from now on; nil: accepted.
-    func answerAll(with outcome: PushOutcome?) {
+    package func answerAll(with outcome: PushOutcome?) {
         state.withLock { $0.standing = outcome }
     }
 
     /// The next wishes for a channel are answered like this; then each gets a channel.
-    func answerCreation(with outcomes: ChannelCreationOutcome...) {
+    package func answerCreation(with outcomes: ChannelCreationOutcome...) {
         state.withLock { $0.creations += outcomes }
     }
 
-    func answerDeletion(with outcomes: ChannelDeletionOutcome...) {
+    package func answerDeletion(with outcomes: ChannelDeletionOutcome...) {
         state.withLock { $0.deletions += outcomes }
     }
 
-    func answerList(with outcomes: ChannelListOutcome...) {
+    package func answerList(with outcomes: ChannelListOutcome...) {
         state.withLock { $0.lists += outcomes }
     }
 
-    func answerReading(with outcomes: ChannelReadingOutcome...) {
+    package func answerReading(with outcomes: ChannelReadingOutcome...) {
         state.withLock { $0.readings += outcomes }
     }
 
     /// One of the APIs cannot be reached from now on.
-    func block(_ environment: APNSEnvironment, _ api: APNSAPI, _ obstacle: ReachabilityOutcome.Obstacle) {
+    package func block(_ environment: APNSEnvironment, _ api: APNSAPI, _ obstacle: ReachabilityOutcome.Obstacle) {
         state.withLock { $0.obstacles["\(environment) \(api)"] = .failed(obstacle, detail: "blocked") }
     }
 
     /// Apple has a channel that this sender did not ask for.
-    func addChannel(_ id: String) {
+    package func addChannel(_ id: String) {
         state.withLock { $0.channels.append(APNSChannelID(stored: id)) }
     }
 
     /// Apple has a channel no more that nobody deleted.
-    func loseChannel(_ id: String) {
+    package func loseChannel(_ id: String) {
         state.withLock { state in state.channels.removeAll { $0.rawValue == id } }
     }
 
     /// Lets every call from now on wait at a gate, after it was written down.
-    func close() -> Gate {
+    package func close() -> Gate {
         let gate = Gate()
         state.withLock { $0.gate = gate }
         return gate
     }
 
     /// Lets the next call with a push to a token wait at a gate, after it was written down.
-    func close(for destination: String) -> Gate {
+    package func close(for destination: String) -> Gate {
         let gate = Gate()
         state.withLock { $0.gateOfOne = (destination, gate) }
         return gate
     }
 
     /// Lets every batch to an environment wait at a gate, after it was written down.
-    func close(_ environment: APNSEnvironment) -> Gate {
+    package func close(_ environment: APNSEnvironment) -> Gate {
         let gate = Gate()
         state.withLock { $0.gateOfPlace = (environment, gate) }
         return gate
     }
 
     /// Ends the waiting at gates.
-    func open() {
+    package func open() {
         let gate = state.withLock { state in
             defer { state.gate = nil }
             return state.gate
@@ -137,22 +138,22 @@ final class Recorder: PushSender {
         gate?.open()
     }
 
-    func passTime(_ seconds: Int64) {
+    package func passTime(_ seconds: Int64) {
         state.withLock { $0.offset += seconds }
     }
 
     // MARK: What left
 
-    var pushes: [Push] { state.withLock { $0.pushes } }
-    var createdChannels: Int { state.withLock { $0.created } }
-    var deletedChannels: [APNSChannelID] { state.withLock { $0.deleted } }
+    package var pushes: [Push] { state.withLock { $0.pushes } }
+    package var createdChannels: Int { state.withLock { $0.created } }
+    package var deletedChannels: [APNSChannelID] { state.withLock { $0.deleted } }
     /// The channels that Apple has.
-    var channels: [String] { state.withLock { $0.channels.map(\.rawValue) } }
+    package var channels: [String] { state.withLock { $0.channels.map(\.rawValue) } }
 
-    func pushes(to destination: String) -> [Push] { pushes.filter { $0.destination == destination } }
+    package func pushes(to destination: String) -> [Push] { pushes.filter { $0.destination == destination } }
 
     /// What left since the last call, in the order of leaving.
-    func take() -> [Push] {
+    package func take() -> [Push] {
         state.withLock { state in
             defer { state.pushes = [] }
             return state.pushes
@@ -160,7 +161,7 @@ final class Recorder: PushSender {
     }
 
     /// Returns when what has left fulfils a condition.
-    func wait(until isDone: @escaping @Sendable ([Push]) -> Bool) async {
+    package func wait(until isDone: @escaping @Sendable ([Push]) -> Bool) async {
         await withCheckedContinuation { continuation in
             let isAlreadyDone = state.withLock { state in
                 if isDone(state.pushes) { return true }
@@ -182,7 +183,7 @@ final class Recorder: PushSender {
 
     // MARK: PushSender
 
-    func send(_ batch: PushBatch) async -> BatchOutcome {
+    package func send(_ batch: PushBatch) async -> BatchOutcome {
         let tokens = (0..<batch.tokens.count).map { String(decoding: batch.tokens[$0], as: UTF8.self) }
         let (outcomes, gate) = state.withLock { state in
             state.calls += 1
@@ -216,7 +217,7 @@ final class Recorder: PushSender {
         BatchOutcome.Receipt(index: index, apnsID: "id-\(token)", uniqueID: nil, latency: .milliseconds(7))
     }
 
-    func broadcast(_ push: BroadcastPush) async -> PushOutcome {
+    package func broadcast(_ push: BroadcastPush) async -> PushOutcome {
         let channel = push.channelID.rawValue
         let (outcome, gate) = state.withLock { state in
             state.calls += 1
@@ -238,7 +239,7 @@ final class Recorder: PushSender {
         return outcome
     }
 
-    func createChannel(
+    package func createChannel(
         environment: APNSEnvironment,
         identity: SigningIdentity,
         bundleID: BundleID,
@@ -258,7 +259,7 @@ final class Recorder: PushSender {
         return outcome
     }
 
-    func readChannel(
+    package func readChannel(
         environment: APNSEnvironment,
         identity: SigningIdentity,
         bundleID: BundleID,
@@ -270,7 +271,7 @@ final class Recorder: PushSender {
         }
     }
 
-    func listChannels(
+    package func listChannels(
         environment: APNSEnvironment,
         identity: SigningIdentity,
         bundleID: BundleID
@@ -282,7 +283,7 @@ final class Recorder: PushSender {
         return outcome
     }
 
-    func deleteChannel(
+    package func deleteChannel(
         environment: APNSEnvironment,
         identity: SigningIdentity,
         bundleID: BundleID,
@@ -302,11 +303,12 @@ final class Recorder: PushSender {
         }
     }
 
-    func endpoint(_ environment: APNSEnvironment, _ api: APNSAPI) -> APNSEndpoint {
+    package func endpoint(_ environment: APNSEnvironment, _ api: APNSAPI) -> APNSEndpoint {
         APNSEndpoints.standard(environment, api)
     }
 
-    func reach(_ environment: APNSEnvironment, _ api: APNSAPI, deadline: Duration) async -> ReachabilityOutcome {
+    package func reach(_ environment: APNSEnvironment, _ api: APNSAPI, deadline: Duration) async -> ReachabilityOutcome
+    {
         state.withLock { $0.obstacles["\(environment) \(api)"] ?? .reached(.milliseconds(3)) }
     }
 }
@@ -357,56 +359,5 @@ extension Recorder.State {
         let answer = answers.removeFirst()
         self.answers[destination] = answers
         return answer
-    }
-}
-
-/// Where calls wait until a test lets them go on.
-final class Gate: Sendable {
-    private struct State {
-        var isOpen = false
-        var arrived = 0
-        var waiting: [CheckedContinuation<Void, Never>] = []
-        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
-    }
-
-    private let state = Mutex(State())
-
-    func pass() async {
-        let watchers = state.withLock { state in
-            state.arrived += 1
-            let (ready, rest) = (
-                state.watchers.filter { $0.count <= state.arrived }, state.watchers.filter { $0.count > state.arrived }
-            )
-            state.watchers = rest
-            return ready
-        }
-        for watcher in watchers { watcher.continuation.resume() }
-        await withCheckedContinuation { continuation in
-            let isOpen = state.withLock { state in
-                if !state.isOpen { state.waiting.append(continuation) }
-                return state.isOpen
-            }
-            if isOpen { continuation.resume() }
-        }
-    }
-
-    /// Returns when so many calls have come.
-    func arrivals(_ count: Int = 1) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
-                if state.arrived < count { state.watchers.append((count, continuation)) }
-                return state.arrived >= count
-            }
-            if isThere { continuation.resume() }
-        }
-    }
-
-    func open() {
-        let waiting = state.withLock { state in
-            state.isOpen = true
-            defer { state.waiting = [] }
-            return state.waiting
-        }
-        for continuation in waiting { continuation.resume() }
     }
 }

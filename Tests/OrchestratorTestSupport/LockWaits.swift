@@ -7,7 +7,7 @@ extension World {
     /// `transactionid`, `advisory` and so on) if one is named. Or when `isNeedless` says that nobody will.
     ///
     /// - Throws: ``Failure`` after a minute.
-    func someoneWaits(
+    package func someoneWaits(
         for kind: String? = nil,
         atLeast count: Int64 = 1,
         unless isNeedless: () async throws -> Bool = { false }
@@ -23,7 +23,7 @@ extension World {
     }
 
     /// Lets the workers wait for a stamp behind a change of the only activity that is just being accepted, and settles.
-    func settle(behind change: @escaping @Sendable () async throws -> Void) async throws {
+    package func settle(behind change: @escaping @Sendable () async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             try await database.withTransaction { connection in
                 _ = try await connection.query("SELECT FROM activities FOR UPDATE")
