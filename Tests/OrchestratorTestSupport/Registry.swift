@@ -3,7 +3,7 @@ package import ActivityModel
 import Cryptography
 package import JSON
 import Logging
-package import Orchestrator
+@testable package import Orchestrator
 import Postgres
 import Schema
 import Store

@@ -1,3 +1,4 @@
+import APITypes
 import Testing
 
 @testable import TallyClient

@@ -131,9 +131,9 @@ package protocol FieldTable<Root>: Sendable {
 
 /// An API type that is read and written by its ``Fields``.
 package protocol FieldwiseValue: APIValue {
-    associatedtype Table: FieldTable<Self>
+    associatedtype Listed: FieldTable<Self>
 
-    static var fields: Table { get }
+    static var fields: Listed { get }
 }
 
 extension FieldwiseValue {
