@@ -40,7 +40,7 @@ package struct ControlClient: Sendable {
             // Repeating a POST could create faults or phones twice.
             isRepeatable: method == "GET"
         )
-        let answer: HTTPAnswer
+        let answer: HTTPReply
         do {
             answer = try await transport.send(request, until: .now + Self.timeout)
         } catch {

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Postgres
+import OrchestratorTestSupport
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Postgres
+import OrchestratorTestSupport
 import Testing
 
 @testable import Orchestrator

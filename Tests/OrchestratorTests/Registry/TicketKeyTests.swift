@@ -3,6 +3,7 @@ import ActivityModel
 import Cryptography
 import JSON
 import Postgres
+import OrchestratorTestSupport
 import Testing
 
 @testable import Orchestrator

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 /// What only the engine's own tests do.
 extension World {

@@ -3,6 +3,7 @@ import ActivityModel
 import JSON
 import Postgres
 import Synchronization
+import OrchestratorTestSupport
 import Testing
 
 @testable import Orchestrator
