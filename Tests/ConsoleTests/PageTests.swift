@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Console
@@ -178,12 +179,8 @@ struct PageTests {
     @Test("A halt is shown with its reason, and told of when it was resumed")
     func resumedHalt() async throws {
         try await RunningConsole.run { console in
-            _ = try await console.orchestrator.database.execute(
-                """
-                INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
-                VALUES (\(RunningConsole.mine), 'production', now(), 120, 98, now())
-                """
-            )
+            try await EngineTables(console.orchestrator.database)
+                .halt(RunningConsole.mine, answers: 120, rejections: 98)
             let admin = try await console.signIn(RunningConsole.bootstrap)
             let halts = try await console.send("GET", "/console/halts?app=\(RunningConsole.mine)", cookie: admin)
             #expect(halts.text.contains("rejected 98 of 120 tokens"))

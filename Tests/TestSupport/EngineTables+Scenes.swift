@@ -17,6 +17,9 @@ extension EngineTables {
         )
     }
 
+    /// The statement that locks one card.
+    package static let oneCardHeld: Query = "SELECT FROM subscriptions LIMIT 1 FOR NO KEY UPDATE"
+
     /// Nothing is due on a way.
     package func hold(_ way: Way) async throws {
         try await database.execute(Query(unescaped: "UPDATE segments SET due_at = NULL WHERE \(way.filter)"))

@@ -88,7 +88,7 @@ struct RegistrationGroupTests {
                 }
             }
             for answer in await world.orchestrator.accept(reports) { _ = try answer.get() }
-            #expect(try await world.number("SELECT count(*) FROM starts") == 50)
+            #expect(try await world.tables.starts().count == 50)
             try await world.settle()
             #expect(world.recorder.take().count == 50)
         }

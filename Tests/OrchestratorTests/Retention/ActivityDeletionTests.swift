@@ -115,11 +115,9 @@ struct ActivityDeletionTests {
 
     @Test(
         "What somebody held goes a moment later, and not with the next pass",
-        arguments: [
-            "SELECT FROM subscriptions LIMIT 1 FOR NO KEY UPDATE", "SELECT FROM activities FOR NO KEY UPDATE",
-        ]
+        arguments: [EngineTables.oneCardHeld, "SELECT FROM activities FOR NO KEY UPDATE"]
     )
-    func heldForAMoment(hold: String) async throws {
+    func heldForAMoment(hold: Query) async throws {
         try await withWorld { world in
             try await world.start()
             try await world.crowd(2)
@@ -132,7 +130,7 @@ struct ActivityDeletionTests {
             }
             let duty = RetentionDuty(orchestrator: world.sibling(behind: gate).orchestrator)
             let running = try await world.database.withTransaction { connection in
-                _ = try await connection.query(Query(unescaped: hold))
+                _ = try await connection.query(hold)
                 let running = Task { await duty.run() }
                 for await _ in passes { break }
                 return running

@@ -23,8 +23,6 @@ struct RejudgementTests {
                 SELECT \(world.app.rawValue), 'game-' || n, 'production', 'Game', 'tokens', 'live', '{"home": "Ajax"}', '{}', now()
                 FROM generate_series(1, \(Self.count)) AS n
                 RETURNING activity_key
-            ), rings AS (
-                INSERT INTO segments (activity_key, segment) SELECT activity_key, 0 FROM running
             ), followers AS (
                 INSERT INTO activity_app_versions (activity_key, app_version, is_withheld, decodes_from)
                 SELECT activity_key, '2.1', false, 1 FROM running
@@ -33,6 +31,7 @@ struct RejudgementTests {
             SELECT activity_key, 1, 'start', '{"score": 0}', 'routine', now() FROM running
             """
         )
+        try await world.tables.addWork()
     }
 
     private func withheld(_ world: World) async throws -> Int64? {
