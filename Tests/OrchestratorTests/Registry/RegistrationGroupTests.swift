@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import Postgres
 import OrchestratorTestSupport
+import TestSupport
 import Testing
 
 @testable import Orchestrator

@@ -4,6 +4,7 @@ import JSON
 import Postgres
 import Synchronization
 import OrchestratorTestSupport
+import TestSupport
 import Testing
 
 @testable import Orchestrator
