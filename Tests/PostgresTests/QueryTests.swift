@@ -37,6 +37,32 @@ struct QueryTests {
         #expect(query([nil, nil], [false, false]).sql == query([nil], [false]).sql)
     }
 
+    @Test("Given rows are looked up by key, also by a plan that was made while the table was empty")
+    func byKey() async throws {
+        func mark(_ keys: [Int64]) -> Query {
+            """
+            UPDATE people AS p SET is_marked = true FROM unnest(\(keys)) AS r(key)
+            WHERE \(unescaped: Query.byKey("p", "r", "key"))
+            """
+        }
+        let counting: Query = """
+            SELECT (seq_tup_read + coalesce(idx_tup_fetch, 0))::int8 FROM pg_stat_xact_user_tables WHERE relname = 'people'
+            """
+        try await withDatabase { database in
+            try await database.withTransaction { connection in
+                let results = try await connection.pipeline([
+                    "CREATE TABLE people (key bigint PRIMARY KEY, is_marked boolean NOT NULL DEFAULT false)",
+                    "ANALYZE people", .planningOnce, mark([]),
+                    "INSERT INTO people (key) SELECT generate_series(1, 1000)", counting, mark([7, 70, 700]), counting,
+                ])
+                let (before, after) = (try results[5].decoded(as: Int64.self), try results[7].decoded(as: Int64.self))
+                #expect(zip(before, after).map { $1 - $0 } == [3])
+                let marked = try await connection.query("SELECT key FROM people WHERE is_marked ORDER BY key")
+                #expect(try marked.decoded(as: Int64.self) == [7, 70, 700])
+            }
+        }
+    }
+
     @Test("A refused statement tells the constraint and keeps the value to itself")
     func constraint() async throws {
         try await withDatabase { database in

@@ -118,7 +118,7 @@ endings.expression("late-push-after-the-end", f"{SENDING}/TokenPushes.swift",
 endings.query("start-after-the-end", f"{SENDING}/Starts/StartClaims.swift", " AND state = 'live'", "")
 endings.expression("content-for-those-who-cannot-decode", f"{SENDING}/TokenPushes.swift", "!push.destination.canDecode", "false")
 
-starts = Area("start-sending", "^OrchestratorTests[.](Start|Reported|Fallback|Enrolment|Rotation|RowWrite|Boarding)")
+starts = Area("start-sending", "^OrchestratorTests[.](Start|Reported|Fallback|Enrolment|Rotation|Boarding)")
 CLAIMS = f"{SENDING}/Starts/StartClaims.swift"
 starts.string("waiting-card-is-a-report", CLAIMS, "AND c.state <> 'waiting_for_token'", "")
 starts.query("devices-are-not-locked", CLAIMS, "FOR NO KEY UPDATE OF s, d SKIP LOCKED", "FOR NO KEY UPDATE OF s SKIP LOCKED")
@@ -127,7 +127,6 @@ starts.query("repeat-forgets-its-revision", CLAIMS, "WHEN r.attempts <= s.attemp
              equivalent="a start that has attempts has a revision, and nothing reads that of one without")
 RESULTS = f"{SENDING}/Starts/StartResults.swift"
 starts.query("answer-of-an-older-claim", RESULTS, "s.claimed_at = r.claimed_at", "true")
-starts.string("plan-of-an-empty-table", "Postgres/Queries/Query.swift", "= ANY(ARRAY[\\(given).\\($0)])", "= \\(given).\\($0)")
 starts.query("answer-unsettles-a-report", RESULTS, " AND s.state = 'claimed'", "")
 starts.statement("unknown-is-sent-again-at-once", RESULTS, "return .unknown(outcome.words)", "return .notSent(outcome.words)")
 starts.string("older-start-token-dies", RESULTS, "t.registered_at > 'epoch'", "t.registered_at < 'epoch'")
