@@ -39,13 +39,13 @@ struct PageTests {
             _ = try await console.orchestrator.update(
                 Self.mine,
                 Self.match,
-                UpdateRequest(contentState: ["score": 77]),
+                UpdateRequest(contentState: ["score": 987_654]),
                 idempotency: nil
             )
             let kept = try await console.send("GET", Self.room + "&after=1-1", cookie: second)
-            #expect(!kept.text.contains("77"))
+            #expect(!kept.text.contains("987654"))
             let next = try await console.send("GET", Self.room + "&after=1-2", cookie: second)
-            #expect(next.text.contains("77"))
+            #expect(next.text.contains("987654"))
         }
     }
 
