@@ -50,7 +50,10 @@ let package = Package(
             name: "TestSupport",
             dependencies: ["JSON", "LocalPostgres", "Reactor"],
             path: "Tests/TestSupport",
-            exclude: ["LogLines.swift", "SpareDatabases.swift", "TestCluster.swift"],
+            exclude: [
+                "EngineTables+Scenes.swift", "EngineTables.swift", "LogLines.swift", "SpareDatabases.swift",
+                "TestCluster.swift",
+            ],
             swiftSettings: swiftSettings
         ),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: swiftSettings),
