@@ -160,6 +160,20 @@ struct BoardingTests {
         }
     }
 
+    @Test("A worker that only put cards on their ring leaves those that come meanwhile for a later look")
+    func gathering() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.settle()
+            try await world.database.execute("UPDATE segments SET due_at = now()")
+            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+            #expect(try await world.follow("d1", token: "aa01", known: 1).state == .due)
+            let mayHaveMore = await SegmentWorker(orchestrator: world.orchestrator, lease: lease).run()
+            #expect(!mayHaveMore)
+            #expect(try await world.subscription("d1") == "riding")
+        }
+    }
+
     @Test("A ring whose change is held back, or that fails, takes up who has that change", arguments: [false, true])
     func waiting(hasFailed: Bool) async throws {
         try await withWorld { world in
