@@ -240,8 +240,8 @@ struct SegmentWorker: Sendable {
         return turn
     }
 
-    /// Without an answer of the database it tries again as long as the work goes on: what has left is to be answered
-    /// and stored, if nobody takes the lease, and nothing new leaves without a look of its own.
+    /// If the database does not answer, it tries again as long as the work goes on. Pushes that have left can still be
+    /// answered and stored, if nobody takes the lease. Nothing new leaves without a look of its own.
     private func keepLease() async throws -> Never {
         var pause = orchestrator.settings.lease / 3
         while true {

@@ -241,10 +241,10 @@ enum AppVersionRows {
             ELSE false END
         """
 
-    /// What its app cannot decode is withheld from a card; with what it can decode again it is served by its own row,
-    /// until it is up to date, unless its token was rejected and not reported since. Of what came while it was withheld
-    /// nothing is owed to it any more. What another has heard stays as it is: a push with an alert may be on its way to
-    /// it, and the same stamp must not leave without (promise 3).
+    /// A card is withheld if its app cannot decode the newest state. When the app can, the card is served by its own row
+    /// until it is up to date. A card whose token was rejected and not reported since stays rejected. A card that was
+    /// withheld is owed no alert from that time. What any other card has heard stays as it is: a push with an alert may
+    /// be on its way, and the same stamp must not leave without the alert (promise 3).
     private static let alignmentOfCards = """
         UPDATE subscriptions AS s
         SET state = (CASE WHEN c.is_withheld THEN 'withheld' WHEN \(isRejected) THEN 'rejected' ELSE 'due' END)::subscription_state,

@@ -1,15 +1,15 @@
 import Postgres
 import Store
 
-/// Cards that show the newest state get on their ring in the transaction that stores them, where nobody serves the
-/// ring: no worker has to be woken to find that nothing is owed to them.
+/// Puts cards that show the newest state on their ring, in the transaction that stores them, if nobody serves the ring.
+/// Then no worker is woken to find that nothing is owed to them.
 ///
 /// Else only a worker with the lease puts somebody on a ring (``CatchUpTurn``): a walk may have come by the card
 /// already when its transaction commits. Here the ring's row, held until then, takes the place of the lease. Whoever
 /// accepts a change, leases the ring or divides it changes that row, and so comes before or after:
 /// - Before: the ring is due, leased or past the revision that the card shows, and the card is served by its own row.
-/// - After: a worker reads the riders when the card is among them; and a change that was to pass the ring because
-///   nobody rode it (``EmptyRing``) sees that `wakes` has moved, and wakes the ring instead.
+/// - After: the card is among the riders that a worker reads. A change that was to pass an empty ring (``EmptyRing``) sees
+///   that `wakes` has moved. It wakes the ring instead.
 ///
 /// Nobody waits here for a row that is held. A ring that is due is left alone, lest reports that come one after the
 /// other keep workers from leasing it.

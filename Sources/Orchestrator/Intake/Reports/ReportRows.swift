@@ -81,13 +81,14 @@ struct ReportRows {
     /// The new token is served by its own row first. A worker gives the row back to the ring when it has the newest
     /// state, so that no change falls between a registration and a walk that goes on at the same moment.
     ///
-    /// A card that was started hears the alert of the newest change if it lacks that, and none that its start told of;
-    /// one that just joined shows the state without being told of it. A card that waits to be ended, and had no token
-    /// so far, goes on waiting for that.
+    /// A card that was started is sent the alert of the newest change if it lacks that change. It is sent no alert that
+    /// its start brought. A card that just joined is sent the state without an alert. A card that waits to be ended, and
+    /// had no token so far, goes on waiting for that.
     ///
-    /// A card that was there goes on to be owed what it has not heard, also where its token was rejected; and where that
-    /// died if the token or ActivityKit's id says that it is the same card, for else its user may have dismissed it, and
-    /// this be another. What the state that it shows has told of it has heard.
+    /// A card that was there before is still owed the alerts that it has not heard. That holds after its token was
+    /// rejected. It holds after its token died if the token or ActivityKit's id shows that it is the same card. Without
+    /// such proof its user may have dismissed it, and this may be another card. An alert of the state that a card shows
+    /// counts as heard.
     ///
     /// Without `known_revision` a card is believed to have what its start or the last accepted push carried. But a
     /// token that replaces another may have been void for some of those pushes, which APNs accepts all the same; what
@@ -183,8 +184,8 @@ struct ReportRows {
              AND NOT coalesce(s.activitykit_id = EXCLUDED.activitykit_id, false)))
         """
 
-    /// What a card `s` has heard that is withheld: nothing is owed to it of what its app could not decode, also before
-    /// a worker has found that it can decode what came since.
+    /// What a withheld card `s` has heard. It is owed no alert of a state that its app could not decode. That holds even
+    /// if no worker has found yet that its app can decode the newer states.
     private static let heardWithheld = """
         coalesce((
             SELECT greatest(s.heard_revision, CASE WHEN NOT v.is_withheld THEN v.decodes_from - 1 END)
