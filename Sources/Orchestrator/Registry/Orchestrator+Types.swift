@@ -37,9 +37,7 @@ extension Orchestrator {
         _ request: TypeRequest,
         force: Bool
     ) async throws -> TypeRegistration {
-        let foreseen = try await foresee(app, name) { versions in
-            try schemas.change(&versions, minAppVersion: request.minAppVersion)
-        }
+        let foreseen = try await foresee(app, name, schemas, minAppVersion: request.minAppVersion)
         return try await database.withTransaction { connection in
             try await requireApp(app, connection)
             let stored = try await Self.lockType(app, name, request.policy ?? Policy(), connection)
@@ -125,22 +123,20 @@ extension Orchestrator {
         }
         var version = newest.number
         var findings: [SchemaFinding] = []
-        if newSchemas {
-            findings = try await compare(app, name, stored, versions, wanted, force: force, connection)
-            version += 1
-            try await insertVersion(version, app, name, wanted.schemas, wanted.minAppVersion, connection)
-        } else if newLeast {
-            try await storeLeastVersion(wanted.minAppVersion, of: version, app, name, connection)
-        }
-        try await storePolicy(wanted.policy, app, name, connection)
         if newSchemas || newLeast {
             guard let foreseen = wanted.foreseen, foreseen.before == versions else {
                 throw OutdatedType(type: RegistryCaches.TypeKey(app: app, name: name))
             }
-            findings += foreseen.withheld.sorted().map { SchemaFinding(withheldFrom: $0) }
-            if !foreseen.withheld.isEmpty, !force { throw Problem.incompatibleSchema(findings.map(\.fieldError)) }
+            findings = try await accept(foreseen, of: app, name, force: force, connection)
+            if newSchemas {
+                version += 1
+                try await insertVersion(version, app, name, wanted.schemas, wanted.minAppVersion, connection)
+            } else {
+                try await storeLeastVersion(wanted.minAppVersion, of: version, app, name, connection)
+            }
             _ = try await connection.execute(Rejudgement.note(app, name))
         }
+        try await storePolicy(wanted.policy, app, name, connection)
         return TypeRegistration(
             version: version,
             changed: true,
@@ -152,35 +148,27 @@ extension Orchestrator {
         )
     }
 
-    /// What new schemas mean to what is there.
+    /// What a change of the versions means to what runs.
     ///
-    /// - Throws: 409 `incompatible_schema` if they would break a running activity, unless forced.
-    private static func compare(
-        _ app: BundleID,
+    /// - Throws: 409 `incompatible_schema` if it would break a running activity, unless forced.
+    private static func accept(
+        _ foreseen: VersionForesight,
+        of app: BundleID,
         _ name: ActivityTypeName,
-        _ stored: StoredType,
-        _ versions: TypeVersions,
-        _ wanted: WantedType,
         force: Bool,
         _ connection: PostgresConnection
     ) async throws -> [SchemaFinding] {
-        let compatibility = TypeCompatibility(
-            schemas: wanted.schemas,
-            before: versions,
-            after: versions.adding(minAppVersion: wanted.minAppVersion)
-        )
-        let differences = compatibility.differences(
-            to: stored.all.map {
-                TypeCompatibility.Earlier(number: $0.number, attributes: $0.attributes, contentState: $0.contentState)
-            }
-        )
-        let widened = Set(differences.filter(\.isWidening).map(\.version))
-        let following = try await Following.read(app, name, by: widened, compatibility.after, on: connection)
-        let (isRunning, breaks) = try await compatibility.breaks(app, name, on: connection)
-        let findings = TypeCompatibility.merged(differences.map { $0.finding(following[$0.version]) }, with: breaks)
-        if isRunning, !force, findings.contains(where: { $0.severity == .breaking }) {
-            throw Problem.incompatibleSchema(findings.map(\.fieldError))
+        var findings: [SchemaFinding] = []
+        var breaks = !foreseen.withheld.isEmpty
+        if var compatibility = foreseen.compatibility {
+            // Once more for those that were started after the look ahead. No more can be, now that the type is locked.
+            let type = RegistryCaches.TypeKey(app: app, name: name)
+            compatibility.add(try await RunningPage.read(type) { try await connection.query($0) })
+            findings = compatibility.findings
+            breaks = breaks || (compatibility.isRunning && findings.contains { $0.severity == .breaking })
         }
+        findings += foreseen.withheld.sorted().map { SchemaFinding(withheldFrom: $0) }
+        if breaks, !force { throw Problem.incompatibleSchema(findings.map(\.fieldError)) }
         return findings
     }
 

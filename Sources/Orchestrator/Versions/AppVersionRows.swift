@@ -102,41 +102,6 @@ enum AppVersionRows {
         """
     }
 
-    /// The statement that says which app versions follow a running activity of a type without being withheld its
-    /// states.
-    static func following(_ app: BundleID, _ type: ActivityTypeName) -> Query {
-        """
-        SELECT DISTINCT v.app_version FROM activities AS a JOIN activity_app_versions AS v USING (activity_key)
-        WHERE a.bundle_id = \(app.rawValue) AND a.type_name = \(type.rawValue) AND a.state <> 'ended' AND NOT v.is_withheld
-        """
-    }
-
-    /// The statement that says, for each of these app versions, some of the running activities of a type for whose sake
-    /// states have to be decodable by it: the newest, at most so many.
-    static func users(_ app: BundleID, _ type: ActivityTypeName, of appVersions: [String], limit: Int) -> Query {
-        """
-        SELECT w.app_version, u.activity_id
-        FROM unnest(\(appVersions)) AS w(app_version) CROSS JOIN LATERAL (
-            SELECT a.activity_id FROM activities AS a JOIN activity_app_versions AS r USING (activity_key)
-            WHERE a.bundle_id = \(app.rawValue) AND a.type_name = \(type.rawValue) AND a.state <> 'ended'
-              AND r.app_version = w.app_version AND NOT r.is_withheld AND \(unescaped: isUsed)
-            ORDER BY a.activity_key DESC LIMIT \(limit)
-        ) AS u
-        ORDER BY w.app_version
-        """
-    }
-
-    /// The condition that a phone with the app version of the row `r` follows the activity `a`, or may. Only the first
-    /// devices with that version are looked at: if there are more, the version counts as used.
-    private static let isUsed = """
-        (a.state = 'scheduled' OR a.enrolment_due
-          OR (SELECT count(*) > \(mostDevices) OR bool_or(\(follows))
-              FROM (\(devices(after: 0, limit: mostDevices + 1))) AS d))
-        """
-
-    /// How many devices one statement looks at that holds locks.
-    private static let mostDevices = 1_000
-
     /// The condition that the device `d` has a card of the activity `a`, or is being started.
     private static let follows = """
         (EXISTS (

@@ -1,5 +1,4 @@
 import ActivityModel
-import Postgres
 
 /// For whose sake states of running activities have to be decodable by one version of their type: what ``Followers``
 /// requires of a change to one of them, asked of all activities of the type.
@@ -10,6 +9,9 @@ struct Following: Equatable {
     var activities: [String] = []
     /// Some activities with a channel, where anybody may listen.
     var channels: [String] = []
+
+    /// The activities that are known, by app version.
+    private var counts: [String: Int] = [:]
 
     /// How many of them are looked for and told.
     private static let toldCount = 3
@@ -35,46 +37,18 @@ struct Following: Equatable {
         appVersion.isEmpty ? "apps that do not say their version" : "apps of version \(appVersion)"
     }
 
-    // MARK: Reading
+    // MARK: Adding
 
-    /// Who follows by these versions of a type, which are current by `rule`; nothing for those by which nobody does.
-    ///
-    /// Run it while the type is locked: no state is accepted meanwhile.
-    static func read(
-        _ app: BundleID,
-        _ name: ActivityTypeName,
-        by versions: Set<Int>,
-        _ rule: TypeVersions,
-        on connection: PostgresConnection
-    ) async throws -> [Int: Following] {
-        guard !versions.isEmpty else { return [:] }
-        var following: [Int: Following] = [:]
-        let channels = try await connection.query(runningChannels(app, name)).decoded(as: String.self)
-        if !channels.isEmpty {
-            for version in versions { following[version] = Following(channels: channels) }
-        }
-        let appVersions = try await connection.query(AppVersionRows.following(app, name)).decoded(as: String.self)
-        let concerned = appVersions.filter { versions.contains(rule.version(ofApp: AppVersion($0))) }
-        guard !concerned.isEmpty else { return following }
-        let users = try await connection.query(
-            AppVersionRows.users(app, name, of: concerned, limit: toldCount + 1)
-        )
-        for (appVersion, activity) in try users.decoded(as: (String, String).self) {
-            following[rule.version(ofApp: AppVersion(appVersion)), default: Following()].add(appVersion, activity)
-        }
-        return following
+    mutating func add(channel activity: String) {
+        if channels.count <= Self.toldCount, !channels.contains(activity) { channels.append(activity) }
     }
 
-    private mutating func add(_ appVersion: String, _ activity: String) {
+    mutating func add(_ appVersion: String, _ activity: String) {
         if !appVersions.contains(appVersion) { appVersions.append(appVersion) }
         if !activities.contains(activity) { activities.append(activity) }
+        counts[appVersion, default: 0] += 1
     }
 
-    private static func runningChannels(_ app: BundleID, _ name: ActivityTypeName) -> Query {
-        """
-        SELECT activity_id FROM activities
-        WHERE bundle_id = \(app.rawValue) AND type_name = \(name.rawValue) AND state <> 'ended' AND delivery <> 'tokens'
-        ORDER BY activity_key DESC LIMIT \(toldCount + 1)
-        """
-    }
+    /// Whether as many activities are known as are told, and one more.
+    func isEnough(of appVersion: String) -> Bool { counts[appVersion, default: 0] > Self.toldCount }
 }

@@ -2,91 +2,104 @@ import APITypes
 import ActivityModel
 import JSON
 import JSONSchema
-import Postgres
+import Store
 
-/// What a new version of a type means to the versions that phones decode now, and to the activities that run.
-struct TypeCompatibility {
-    /// What is stored of an earlier version.
-    struct Earlier {
-        let number: Int
-        let attributes: JSONValue
-        let contentState: JSONValue
-    }
-
+/// What new schemas of a type mean to the versions that phones decode now, and to the activities that run.
+///
+/// A registration makes it, adds page after page of the activities before it locks the type, and answers with
+/// ``findings``.
+struct TypeCompatibility: Sendable {
     let schemas: TypeSchemas
-    /// Which versions phones decode before the new one is there, and then.
-    let before, after: TypeVersions
+    /// Which versions phones decode when the new one is there.
+    let after: TypeVersions
+    /// The differences to every version that is current so far.
+    private let differences: [VersionDifference]
+    /// The versions that stay and cannot decode all that the new schemas let in.
+    private let widened: Set<Int>
+    /// Whether any activity of the type runs.
+    private(set) var isRunning = false
+    private var breaks: [SchemaFinding] = []
+    private var following: [Int: Following] = [:]
 
-    // MARK: Versions
-
-    /// The differences to every version that is current.
-    func differences(to earlier: [Earlier]) -> [VersionDifference] {
-        earlier.filter { before.current.contains($0.number) }.flatMap { earlier in
-            differences(.attributes, earlier.attributes, schemas.attributesDocument, earlier.number)
-                + differences(.contentState, earlier.contentState, schemas.contentStateDocument, earlier.number)
+    /// Compares new schemas with all versions of the type as they are `before`.
+    init(_ schemas: TypeSchemas, minAppVersion: AppVersion?, before: TypeContext) {
+        let after = before.versions.adding(minAppVersion: minAppVersion)
+        differences = before.versions.current.flatMap { version in
+            [
+                (SchemaPart.attributes, schemas.attributesDocument),
+                (.contentState, schemas.contentStateDocument),
+            ].flatMap { part, document in
+                let earlier = before.schema(part, version: version)
+                return SchemaComparison.differences(from: earlier?.document ?? true, to: document).map { difference in
+                    VersionDifference(
+                        part: part,
+                        difference: difference,
+                        version: version,
+                        isReplaced: !after.reachable.contains(version)
+                    )
+                }
+            }
         }
-    }
-
-    private func differences(
-        _ part: SchemaPart,
-        _ earlier: JSONValue,
-        _ later: JSONValue,
-        _ version: Int
-    ) -> [VersionDifference] {
-        SchemaComparison.differences(from: earlier, to: later).map { difference in
-            VersionDifference(
-                part: part,
-                difference: difference,
-                version: version,
-                isReplaced: !after.reachable.contains(version)
-            )
-        }
+        widened = Set(differences.filter(\.isWidening).map(\.version))
+        self.schemas = schemas
+        self.after = after
     }
 
     // MARK: Activities
 
-    /// The most running activities that a new version is tried on.
-    private static let triedActivities = 1000
-
-    /// Whether any activity of the type runs, and what the newest ones hold that the new schemas refuse: their
-    /// attributes, which never change, and their newest states. Each broken keyword is told once.
-    func breaks(
-        _ app: BundleID,
-        _ name: ActivityTypeName,
-        on connection: PostgresConnection
-    ) async throws -> (isRunning: Bool, findings: [SchemaFinding]) {
-        let rows = try await connection.query(
-            """
-            SELECT a.activity_id, a.attributes::text, c.content_state::text
-            FROM activities AS a JOIN changes AS c USING (activity_key, revision)
-            WHERE a.bundle_id = \(app.rawValue) AND a.type_name = \(name.rawValue) AND a.state <> 'ended'
-            ORDER BY a.activity_key DESC LIMIT \(Self.triedActivities)
-            """
-        )
-        var findings: [SchemaFinding] = []
-        for (activity, attributes, contentState) in try rows.decoded(as: (String, String, String).self) {
-            let violations =
-                schemas.attributes.validate(try JSONValue(parsing: attributes)).map { (SchemaPart.attributes, $0) }
-                + schemas.contentState.validate(try JSONValue(parsing: contentState)).map { (.contentState, $0) }
-            for (part, violation) in violations
-            where !findings.contains(where: { $0.part == part && $0.pointer == violation.schema }) {
-                findings.append(
-                    SchemaFinding(
-                        part: part,
-                        pointer: violation.schema,
-                        code: violation.keyword,
-                        message: "the activity '\(activity)' does not satisfy it: \(violation.message)",
-                        severity: .breaking
-                    )
-                )
-            }
+    /// Tries the schemas on the activities of a page: on their attributes, which never change, and their newest states.
+    mutating func add(_ page: RunningPage) {
+        for activity in page.activities {
+            isRunning = true
+            tryOut(schemas.attributes, of: .attributes, on: activity.attributes, activity)
+            tryOut(schemas.contentState, of: .contentState, on: activity.contentState, activity)
+            guard activity.usesChannel else { continue }
+            for version in widened { following[version, default: Following()].add(channel: activity.id) }
         }
-        return (!rows.isEmpty, findings)
     }
 
+    /// Each broken keyword is told once.
+    private mutating func tryOut(
+        _ schema: CompiledSchema,
+        of part: SchemaPart,
+        on content: JSONValue,
+        _ activity: RunningPage.Activity
+    ) {
+        for violation in schema.validate(content)
+        where !breaks.contains(where: { $0.part == part && $0.pointer == violation.schema }) {
+            breaks.append(
+                SchemaFinding(
+                    part: part,
+                    pointer: violation.schema,
+                    code: violation.keyword,
+                    message: "the activity '\(activity.id)' does not satisfy it: \(violation.message)",
+                    severity: .breaking
+                )
+            )
+        }
+    }
+
+    /// Whoever follows an activity by a widened version, unless enough such activities are known. Ask whether anybody
+    /// still has these app versions (``VersionUse``), and tell by ``add(_:of:)``.
+    func doubtful(_ activity: RunningPage.Activity) -> [Follower] {
+        activity.appVersions.filter { appVersion in
+            let version = version(of: appVersion)
+            return widened.contains(version) && following[version]?.isEnough(of: appVersion) != true
+        }.map { Follower(activityKey: activity.key, appVersion: $0) }
+    }
+
+    /// Phones with this app version follow the activity, or may.
+    mutating func add(_ appVersion: String, of activity: RunningPage.Activity) {
+        following[version(of: appVersion), default: Following()].add(appVersion, activity.id)
+    }
+
+    private func version(of appVersion: String) -> Int { after.version(ofApp: AppVersion(appVersion)) }
+
+    // MARK: Findings
+
     /// Differences with what runs as their proof: a place is named once.
-    static func merged(_ differences: [SchemaFinding], with breaks: [SchemaFinding]) -> [SchemaFinding] {
-        var merged = differences
+    var findings: [SchemaFinding] {
+        var merged = differences.map { $0.finding(following[$0.version]) }
         for proof in breaks {
             let same = merged.indices.filter { merged[$0].part == proof.part && proof.isAbout(merged[$0].pointer) }
             if same.isEmpty { merged.append(proof) }

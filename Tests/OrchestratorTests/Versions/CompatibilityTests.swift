@@ -79,6 +79,19 @@ struct CompatibilityTests {
         }
     }
 
+    @Test("It breaks however many newer activities run")
+    func oldest() async throws {
+        try await withWorld { world in
+            try await world.start("oldest") { $0.contentState["sets"] = 1 }
+            // The page is full without it, and the newest page is tried again under the lock.
+            for number in 0..<RunningPage.size { try await world.start("newer-\(number)") }
+            let schema = #"{"type":"object","properties":{"score":{},"sets":{"type":"string"}}}"#
+            let refused = try #require(try await problem { try await world.registerVersion(schema, from: nil) })
+            #expect(refused.code == "incompatible_schema")
+            #expect(refused.errors.contains { $0.message.contains("the activity 'oldest' does not satisfy it") })
+        }
+    }
+
     @Test("Phones that decode another version by a new one are judged anew at once")
     func rejudged() async throws {
         try await withWorld { world in

@@ -36,25 +36,7 @@ struct VersionRaceTests {
                 try await world.start(id) { $0.contentState["clock"] = "0" }
                 try await world.follow("new", token: "aa0\(id.count)", in: id)
             }
-            let meanwhile = Gate()
-            let passed = Mutex(0)
-            let gate = StatementGate { (moment) async throws(PostgresError) in
-                // The states have been judged, and the type is not locked yet.
-                guard moment == .betweenTransactions,
-                    passed.withLock({
-                        $0 += 1; return $0
-                    }) == Self.transactionOfTheType
-                else { return }
-                await meanwhile.pass()
-            }
-            let other = world.sibling(behind: gate)
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await other.registerVersion(force: true) }
-                await meanwhile.arrivals(1)
-                try await world.updateOld(score: 1)
-                meanwhile.open()
-                try await group.waitForAll()
-            }
+            try await register(in: world) { try await world.updateOld(score: 1) }
             let withheld = try await world.database.query(
                 """
                 SELECT a.activity_id, v.is_withheld FROM activities AS a JOIN activity_app_versions AS v USING (activity_key)
@@ -65,8 +47,51 @@ struct VersionRaceTests {
         }
     }
 
-    /// The versions, a page of activities and their states are read before it.
-    private static let transactionOfTheType = 4
+    @Test(
+        "An activity that is started after the running ones were looked at, and before the type is locked, is tried, too"
+    )
+    func start() async throws {
+        try await withWorld { world in
+            try await world.start { $0.contentState["clock"] = "0" }
+            let refused = try await problem {
+                try await register(in: world, before: Self.transactionOfTheType - 2, force: false) {
+                    try await world.start("semi")
+                }
+            }
+            #expect(refused?.code == "incompatible_schema")
+            #expect(refused?.errors.first?.message.contains("the activity 'semi' does not satisfy it") == true)
+        }
+    }
+
+    /// Registers a version. Runs `meanwhile` when what runs was looked at and the type is not locked yet.
+    private func register(
+        in world: World,
+        before transaction: Int = transactionOfTheType,
+        force: Bool = true,
+        _ meanwhile: () async throws -> Void
+    ) async throws {
+        let lookedAt = Gate()
+        let passed = Mutex(0)
+        let gate = StatementGate { (moment) async throws(PostgresError) in
+            guard moment == .betweenTransactions,
+                passed.withLock({
+                    $0 += 1; return $0
+                }) == transaction
+            else { return }
+            await lookedAt.pass()
+        }
+        let other = world.sibling(behind: gate)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await other.registerVersion(force: force) }
+            await lookedAt.arrivals(1)
+            try await meanwhile()
+            lookedAt.open()
+            try await group.waitForAll()
+        }
+    }
+
+    /// The versions, a page of what runs, a page of activities with their followers, and their states are read before it.
+    private static let transactionOfTheType = 5
 
     /// Lets so much time pass that all barriers get stamps of their own.
     private func settle(_ world: World) async throws {
