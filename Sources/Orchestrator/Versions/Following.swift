@@ -1,7 +1,8 @@
 import ActivityModel
 
-/// For whose sake states of running activities have to be decodable by one version of their type: what ``Followers``
-/// requires of a change to one of them, asked of all activities of the type.
+/// Who follows running activities of a type by one of its versions.
+///
+/// ``TypeCompatibility`` collects it. A finding then says for whose sake Tally would refuse states.
 struct Following: Equatable {
     /// App versions that decode it and from which nothing is withheld.
     var appVersions: [String] = []
@@ -13,10 +14,10 @@ struct Following: Equatable {
     /// The activities that are known, by app version.
     private var counts: [String: Int] = [:]
 
-    /// How many of them are looked for and told.
+    /// At most so many are told.
     private static let toldCount = 3
 
-    /// In words that go on after "while".
+    /// A clause for an error, which follows the word "while".
     var words: String {
         var clauses: [String] = []
         if !appVersions.isEmpty {
@@ -32,7 +33,7 @@ struct Following: Equatable {
         names.prefix(toldCount).joined(separator: ", ") + (names.count > toldCount ? " and others" : "")
     }
 
-    /// The apps that report a version; the empty text stands for those that report none.
+    /// The apps that report a version. Those that report none have the empty text.
     static func apps(_ appVersion: String) -> String {
         appVersion.isEmpty ? "apps that do not say their version" : "apps of version \(appVersion)"
     }

@@ -118,7 +118,8 @@ versions.expression("replaced-version-stays", VERSIONS, "$0 < taken", "$0 <= tak
 REJUDGEMENT = "Orchestrator/Versions/Rejudgement.swift"
 versions.expression("older-verdict-stands", REJUDGEMENT, "revisions[$0.activityKey] == $0.revision", "true")
 versions.expression("only-one-page-is-judged", REJUDGEMENT, "page.last != nil", "false", at="return page.last != nil")
-versions.expression("withheld-unasked", "Orchestrator/Registry/Orchestrator+Types.swift", "!foreseen.withheld.isEmpty", "false", at="if !foreseen.withheld.isEmpty, !force")
+versions.expression("withheld-unasked", "Orchestrator/Registry/Orchestrator+Types.swift", "!foreseen.withheld.isEmpty", "false", at="var breaks = !foreseen.withheld.isEmpty")
+versions.expression("first-page-alone", "Orchestrator/Versions/VersionForesight.swift", "page.last", "nil", at="place = page.last\n        }\n        return compatibility")
 
 replays = Area("replays", "^ActivityModelTests[.].*Start|^OrchestratorTests[.](StartRequest|Accept)")
 RECORD = f"{LIFECYCLE}/StartRecord.swift"
