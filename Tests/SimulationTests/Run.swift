@@ -1,4 +1,5 @@
 import APITypes
+import APNSTransport
 import ActivityModel
 import Postgres
 import TestSupport
@@ -193,6 +194,15 @@ extension Universe {
     /// Serves one segment as its group does, but for the timers by which a group stores answers and keeps leases.
     private static func work(on lease: SegmentLease, of orchestrator: Orchestrator) async throws {
         let group = SegmentGroup(orchestrator: orchestrator, segments: [LeasedSegment(lease: lease)])
+        if let broadcast = try await orchestrator.segments.plainBroadcasts(among: [lease]).first {
+            let outcome = try await group.push(broadcast)
+            if outcome.isAccepted {
+                _ = try await orchestrator.segments.complete([broadcast])
+            } else {
+                try await group.settle(broadcast, outcome)
+            }
+            return
+        }
         guard let ring = try await orchestrator.segments.smallRings(among: [lease]).first else {
             _ = try await SegmentWorker(orchestrator: orchestrator, lease: lease).work()
             return

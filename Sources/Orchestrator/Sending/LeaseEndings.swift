@@ -66,7 +66,7 @@ extension SegmentStore {
         """
     }
 
-    private static let restOfChannel = next(nextOfChannel)
+    private static let restOfChannel = restOfChannel(at: "s.completed_revision")
     private static let restOfRing = next(nextOfRing)
 
     /// An SQL expression: when the segment `s` has something to do that has a time, of the activity `a`.
@@ -76,16 +76,20 @@ extension SegmentStore {
         """
     }
 
-    /// An SQL expression: when somebody who joined the channel of the activity `a` late is owed a broadcast, if ever. The
-    /// segment is `s`.
-    private static let nextOfChannel = """
-        least(
-            (SELECT min(d.due_at) FROM subscriptions AS d
-             WHERE d.activity_key = a.activity_key AND d.mode = 'channel' AND d.state = 'due'
-               AND EXISTS (SELECT FROM channels AS c WHERE c.activity_key = d.activity_key AND c.state = 'ready')),
-            \(LateStarts.due)
+    /// An SQL expression: when the channel's segment `s` has something to do, if it has broadcast so far. That is when
+    /// somebody who joined late is owed a broadcast.
+    static func restOfChannel(at completed: String) -> String {
+        next(
+            """
+            least(
+                (SELECT min(d.due_at) FROM subscriptions AS d
+                 WHERE d.activity_key = a.activity_key AND d.mode = 'channel' AND d.state = 'due'
+                   AND EXISTS (SELECT FROM channels AS c WHERE c.activity_key = d.activity_key AND c.state = 'ready')),
+                \(LateStarts.due(at: completed))
+            )
+            """
         )
-        """
+    }
 
     /// An SQL expression: when the ring `s` of the activity `a` has something to do that has a time, if ever. Starts
     /// are the first ring's.

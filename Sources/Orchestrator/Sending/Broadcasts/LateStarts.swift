@@ -41,10 +41,13 @@ enum LateStarts {
         """
     }
 
-    /// An SQL expression: when the channel's segment `s` of the activity `a` has to repeat its newest broadcast, if ever.
-    static let due = """
+    /// An SQL expression: when the channel of the activity `a`, which has broadcast the revision `completed`, has to repeat
+    /// that, if ever.
+    static func due(at completed: String) -> String {
+        """
         (SELECT c.starts_until FROM channels AS c
          WHERE c.activity_key = a.activity_key AND c.state = 'ready' AND c.lost_at IS NULL
-           AND c.starts_from < s.completed_revision)
+           AND c.starts_from < \(completed))
         """
+    }
 }

@@ -19,22 +19,22 @@ enum EmptyRing {
     /// An SQL condition: nobody rides on the rings of the activity `a`, nor is about to.
     static let isUnridden = """
         a.state = 'live' AND NOT a.enrolment_due
-            AND \(hasNo("state = 'riding'", orderedBy: "device_key"))
-            AND \(hasNo("state = 'due'", orderedBy: "mode, due_at"))
+            AND \(hasNo("mode = 'token' AND d.state = 'riding'", orderedBy: "device_key"))
+            AND \(hasNo("mode = 'token' AND d.state = 'due'", orderedBy: "mode, due_at"))
             AND NOT EXISTS (SELECT FROM activity_app_versions AS v WHERE v.activity_key = a.activity_key AND NOT v.is_settled)
         """
 
-    /// An SQL condition: the activity `a` has no card by token of that kind; `order` is that of the index which tells.
+    /// An SQL condition: the activity `a` has no card of that kind; `order` is that of the index which tells.
     ///
     /// Looks at one entry of the index, the first from the activity on. Asked for the activity's own the planner would
     /// expect that any has some, where a large one has nearly all of a database, and read the table until it finds one.
     ///
     /// It looks no further than the activity, either: behind it may stand the entries of a million cards which a large one
     /// has just moved, and which are skipped one by one until the table is vacuumed.
-    private static func hasNo(_ kind: String, orderedBy order: String) -> String {
+    static func hasNo(_ kind: String, orderedBy order: String) -> String {
         """
         (SELECT d.activity_key FROM subscriptions AS d
-         WHERE d.activity_key >= a.activity_key AND d.activity_key <= a.activity_key AND d.mode = 'token' AND d.\(kind)
+         WHERE d.activity_key >= a.activity_key AND d.activity_key <= a.activity_key AND d.\(kind)
          ORDER BY d.activity_key, \(order) LIMIT 1) IS DISTINCT FROM a.activity_key
         """
     }

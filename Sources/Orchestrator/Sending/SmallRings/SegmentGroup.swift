@@ -4,7 +4,7 @@ import Logging
 import Postgres
 import Store
 
-/// Segments that were leased together: the small rings among them are served together, one of the others by a worker of
+/// Segments that were leased together: the small ones among them are served together, one of the others by a worker of
 /// its own, and what is left is given back for other workers.
 struct SegmentGroup: Sendable {
     let orchestrator: Orchestrator
@@ -27,13 +27,13 @@ struct SegmentGroup: Sendable {
 
     /// Serves them until they rest.
     func run() async -> Outcome {
-        let rings = await smallRings()
-        let small = Set(rings.map(\.lease))
-        let others = segments.map(\.lease).filter { !small.contains($0) }
+        let small = await smallRings().map(SmallSegment.ring) + plainBroadcasts().map(SmallSegment.broadcast)
+        let served = Set(small.map(\.lease))
+        let others = segments.map(\.lease).filter { !served.contains($0) }
         await giveBack(Array(others.dropFirst()))
         return await withTaskGroup(of: Outcome.self) { group in
-            if !rings.isEmpty {
-                group.addTask { Outcome(mayHaveMore: await serve(rings)) }
+            if !small.isEmpty {
+                group.addTask { Outcome(mayHaveMore: await serve(small)) }
             }
             if let other = others.first {
                 group.addTask {
@@ -64,26 +64,36 @@ struct SegmentGroup: Sendable {
         }
     }
 
+    private func plainBroadcasts() async -> [PlainBroadcast] {
+        do {
+            return try await store.plainBroadcasts(among: segments.map(\.lease))
+        } catch {
+            orchestrator.logger.warning("cannot look at channels", metadata: ["error": "\(error)"])
+            return []
+        }
+    }
+
     private func giveBack(_ leases: [SegmentLease]) async {
         // Without a database the leases run out by themselves.
         try? await store.release(leases)
     }
 
-    // MARK: Small rings
+    // MARK: Small segments
 
-    /// A ring whose pushes were answered, or could not be made.
+    /// A segment whose pushes were answered, or could not be made.
     private struct Answered: Sendable {
-        let ring: SmallRing
-        let exceptions: Result<PushExceptions, any Error>
+        let segment: SmallSegment
+        /// The pushes that were not accepted.
+        let failures: Result<SmallSegment.Failures, any Error>
 
         /// Whether everybody has the change.
-        var isComplete: Bool { (try? exceptions.get().refused.isEmpty) ?? false }  // an error is settled apart
+        var isComplete: Bool { (try? failures.get().isEmpty) ?? false }  // an error is settled apart
     }
 
     private enum Ended: Sendable {
         case answered(Answered)
         /// What came of it is stored, and its lease is over.
-        case settled(SmallRing)
+        case settled(SmallSegment)
         /// What was answered is to be stored, and leases are to be kept alive.
         case time
     }
@@ -92,32 +102,32 @@ struct SegmentGroup: Sendable {
     /// group come to it at once, and each takes a transaction of its own; others want for the database, too.
     private static let mostSettling = 4
 
-    /// Sends all at the same time. Rings of which everybody was reached are stored together; those that are not
+    /// Sends all at the same time. Segments of which everybody was reached are stored together; those that are not
     /// answered yet are waited for, with their leases kept alive.
     ///
     /// - Returns: Whether some may be due again.
-    private func serve(_ rings: [SmallRing]) async -> Bool {
+    private func serve(_ small: [SmallSegment]) async -> Bool {
         await withTaskGroup(of: Ended.self) { group in
-            for ring in rings { group.addTask { await .answered(answer(ring)) } }
+            for segment in small { group.addTask { await .answered(answer(segment)) } }
             // A timer is dear where groups are small, so there is one at a time.
             let keeping = store.lease / 3
-            let interval = rings.count > 1 ? min(Self.patience, keeping) : keeping
+            let interval = small.count > 1 ? min(Self.patience, keeping) : keeping
             group.addTask { await Self.wait(interval) }
-            var open = Set(rings.map(\.lease))
+            var open = Set(small.map(\.lease))
             var kept = ContinuousClock.now
             var mayHaveMore = false
-            var sent: [SmallRing] = []
+            var sent: [SmallSegment] = []
             var unsettled: [Answered] = []
             var settling = 0
             while !open.isEmpty, let ended = await group.next() {
                 switch ended {
                 case .answered(let answered) where answered.isComplete:
-                    open.remove(answered.ring.lease)
-                    sent.append(answered.ring)
+                    open.remove(answered.segment.lease)
+                    sent.append(answered.segment)
                 case .answered(let answered):
                     unsettled.append(answered)
-                case .settled(let ring):
-                    open.remove(ring.lease)
+                case .settled(let segment):
+                    open.remove(segment.lease)
                     settling -= 1
                     mayHaveMore = true
                 case .time:
@@ -146,36 +156,47 @@ struct SegmentGroup: Sendable {
     }
 
     /// - Returns: Whether some may be due again.
-    private func complete(_ rings: [SmallRing]) async -> Bool {
-        guard !rings.isEmpty else { return false }
+    private func complete(_ sent: [SmallSegment]) async -> Bool {
+        guard !sent.isEmpty else { return false }
+        let (rings, broadcasts) = (sent.compactMap(\.ring), sent.compactMap(\.broadcast))
         do {
-            return try await store.complete(rings)
+            let areRingsDue = try await rings.isEmpty ? false : store.complete(rings)
+            let areChannelsDue = try await broadcasts.isEmpty ? false : store.complete(broadcasts)
+            return areRingsDue || areChannelsDue
         } catch {
             // Their leases run out, and they are sent the same again.
             orchestrator.logger.error(
-                "small rings are not stored",
-                metadata: ["count": "\(rings.count)", "error": "\(error)"]
+                "small segments are not stored",
+                metadata: ["count": "\(sent.count)", "error": "\(error)"]
             )
             return false
         }
     }
 
-    private func answer(_ ring: SmallRing) async -> Answered {
+    private func answer(_ segment: SmallSegment) async -> Answered {
         do {
-            return Answered(ring: ring, exceptions: .success(try await push(ring)))
+            let failures: SmallSegment.Failures =
+                switch segment {
+                case .ring(let ring): .exceptions(try await push(ring))
+                case .broadcast(let broadcast): .broadcast(try await push(broadcast))
+                }
+            return Answered(segment: segment, failures: .success(failures))
         } catch {
-            return Answered(ring: ring, exceptions: .failure(error))
+            return Answered(segment: segment, failures: .failure(error))
         }
     }
 
-    private func settle(_ answered: Answered) async -> SmallRing {
-        let ring = answered.ring
+    private func settle(_ answered: Answered) async -> SmallSegment {
         do {
-            try await settle(ring, answered.exceptions.get())
+            switch (answered.segment, try answered.failures.get()) {
+            case (.ring(let ring), .exceptions(let exceptions)): try await settle(ring, exceptions)
+            case (.broadcast(let broadcast), .broadcast(let outcome)): try await settle(broadcast, outcome)
+            case (.ring, .broadcast), (.broadcast, .exceptions): break  // never made
+            }
         } catch {
-            await SegmentWorker(orchestrator: orchestrator, lease: ring.lease).failed(error)
+            await SegmentWorker(orchestrator: orchestrator, lease: answered.segment.lease).failed(error)
         }
-        return ring
+        return answered.segment
     }
 
     /// Stores what came of a ring of which not everybody was reached, and ends its lease. The exceptions have rows of

@@ -25,62 +25,27 @@ final class SmallRing: Sendable {
     /// The most riders; with them the sender need not look again whether it may go on (promise 5).
     static let mostRiders = 16
 
-    /// What ``selection(_:of:)`` selects, in its order.
-    private typealias Row = (
-        Int64, Int64, Int64, Int16, String, String, String, String, String, String, Int64, String, Int32?, Double?,
-        Int64, Duration, [Int64], [[UInt8]], [Bool], [Int16], [Int64], [Int64], [Int64], PGTimestamp, String,
-        String?, String?
-    )
+    /// What follows the columns of the ``RoutineUpdate``, in its order.
+    private enum Column: Int {
+        case wakes, begun, failures, owner, keys, tokens, frequent, tries, known, confirmed, heard
 
-    private init(_ lease: SegmentLease, _ row: Row, _ policy: Policy) {
-        let (
-            _, wakes, begun, failures, bundle, activity, environment, type, attributes, _, revision, content, stale,
-            score, stamp, standing, keys, tokens, frequent, tries, known, confirmed, heard, now, _,
-            requestID, trace
-        ) = row
+        var index: Int { RoutineUpdate.columnCount + rawValue }
+    }
+
+    private init(_ lease: SegmentLease, _ update: RoutineUpdate, _ row: Row) throws {
         self.lease = lease
-        self.wakes = wakes
-        self.begun = begun
-        self.failures = Int(failures)
-        self.activity = ActivitySnapshot(
-            key: lease.activityKey,
-            bundleID: BundleID(stored: bundle),
-            activityID: ActivityID(stored: activity),
-            environment: environment == APNSEnvironment.sandbox.rawValue ? .sandbox : .production,
-            typeName: ActivityTypeName(stored: type),
-            delivery: .tokens,
-            state: .live,
-            attributes: CompactJSON(stored: Array(attributes.utf8)),
-            newest: revision,
-            barrier: nil,
-            isBarrierBegun: false,
-            policy: policy,
-            enrolment: nil,
-            isPast: false,
-            hold: nil,
-            newAlert: nil,
-            areStartsDue: false,
-            areCardsDue: false,
-            halt: nil
-        )
-        change = ChangeToSend(
-            revision: revision,
-            kind: .update,
-            contentState: CompactJSON(stored: Array(content.utf8)),
-            alert: nil,
-            urgency: .routine,
-            mustDeliver: false,
-            timestamp: stamp,
-            staleAfterSeconds: stale.map(Int.init),
-            relevanceScore: score.flatMap(JSONNumber.init),
-            dismissAfterSeconds: nil,
-            dismissAt: nil,
-            acceptedAt: .now - standing,
-            priorities: [:],
-            readAt: now,
-            origin: RequestOrigin(stored: requestID, trace),
-            isSent: false
-        )
+        activity = update.activity
+        change = update.change
+        wakes = try row.decode(at: Column.wakes.index)
+        begun = try row.decode(at: Column.begun.index)
+        failures = Int(try row.decode(Int16.self, at: Column.failures.index))
+        let keys = try row.decode([Int64].self, at: Column.keys.index)
+        let tokens = try row.decode([[UInt8]].self, at: Column.tokens.index)
+        let frequent = try row.decode([Bool].self, at: Column.frequent.index)
+        let tries = try row.decode([Int16].self, at: Column.tries.index)
+        let known = try row.decode([Int64].self, at: Column.known.index)
+        let confirmed = try row.decode([Int64].self, at: Column.confirmed.index)
+        let heard = try row.decode([Int64].self, at: Column.heard.index)
         riders = keys.indices.compactMap { index in
             // A CHECK keeps the length within the bounds that make this nil.
             guard let token = PushToken(bytes: tokens[index]) else { return nil }
@@ -114,15 +79,10 @@ extension SmallRing {
     /// to do, or nothing.
     static func read(_ leases: [SegmentLease], _ rows: Rows) throws -> [SmallRing] {
         let byOwner = Dictionary(leases.filter(\.isFirstRing).map { ($0.owner, $0) }) { first, _ in first }
-        var policies: [RegistryCaches.TypeKey: Policy] = [:]
+        var policies = RoutineUpdate.Policies()
         return try rows.compactMap { row in
-            let row = try row.decode(Row.self)
-            guard let lease = byOwner[row.24] else { return nil }
-            let type = RegistryCaches.TypeKey(app: BundleID(stored: row.4), name: ActivityTypeName(stored: row.7))
-            if let policy = policies[type] { return SmallRing(lease, row, policy) }
-            let policy = try Policy(json: JSONValue(parsing: row.9))
-            policies[type] = policy
-            return SmallRing(lease, row, policy)
+            guard let lease = byOwner[try row.decode(at: Column.owner.index)] else { return nil }
+            return try SmallRing(lease, RoutineUpdate(row, &policies), row)
         }
     }
 
@@ -133,20 +93,12 @@ extension SmallRing {
     /// more.
     static func selection(_ keys: [Int64], of daemon: UUID) -> Query {
         """
-        SELECT s.activity_key, s.wakes, s.completed_revision, s.failures, a.bundle_id, a.activity_id, a.environment::text,
-               a.type_name, a.attributes::text, t.policy::text, a.revision, c.content_state::text, c.stale_after_seconds,
-               c.relevance_score, c.timestamp, clock_timestamp() - c.accepted_at,
-               r.keys, r.tokens, r.frequent, r.failures, r.known, r.confirmed, r.heard,
-               clock_timestamp(), s.lease_owner::text, c.request_id, c.traceparent
+        SELECT \(unescaped: RoutineUpdate.columns), s.wakes, s.completed_revision, s.failures, s.lease_owner::text,
+               r.keys, r.tokens, r.frequent, r.failures, r.known, r.confirmed, r.heard
         FROM unnest(\(keys)) AS l(activity_key)
         JOIN segments AS s ON s.activity_key = l.activity_key AND s.segment = 0 AND s.lease_daemon = \(daemon)
             AND s.lease_until > clock_timestamp() AND s.through_key = \(RingRange.whole.through)
-        JOIN activities AS a ON a.activity_key = s.activity_key
-        JOIN activity_types AS t ON t.bundle_id = a.bundle_id AND t.type_name = a.type_name
-        CROSS JOIN LATERAL (
-            -- By itself: else the planner may read all changes of each activity first, to look for the newest among them.
-            SELECT * FROM changes WHERE activity_key = a.activity_key AND revision = a.revision OFFSET 0
-        ) AS c
+        \(unescaped: RoutineUpdate.tables)
         CROSS JOIN LATERAL (
             SELECT count(*) AS count, array_agg(d.device_key) AS keys, array_agg(d.update_token) AS tokens,
                    array_agg(d.frequent) AS frequent, array_agg(d.failures) AS failures,
@@ -159,15 +111,11 @@ extension SmallRing {
                 ORDER BY device_key LIMIT \(mostRiders + 1)
             ) AS d
         ) AS r
-        WHERE a.state = 'live' AND a.delivery = 'tokens' AND NOT a.enrolment_due
-          AND s.lap_revision IS NULL AND s.cursor = 0 AND s.unsent_after IS NULL AND a.revision > s.completed_revision
-          AND \(unescaped: ChangeStore.isInOrder)
-          AND clock_timestamp() - c.stamped_at <= \(Duration.seconds(Stamping.maximumAge))
+        WHERE \(unescaped: RoutineUpdate.condition) AND a.delivery = 'tokens' AND NOT a.enrolment_due
           AND r.count BETWEEN 1 AND \(mostRiders)
-          AND \(unescaped: isStateAlone("c"))
           AND (a.revision = s.completed_revision + 1 OR NOT EXISTS (
               SELECT FROM changes AS n WHERE n.activity_key = a.activity_key AND n.revision > s.completed_revision
-                AND n.revision < a.revision AND NOT \(unescaped: isStateAlone("n"))
+                AND n.revision < a.revision AND NOT \(unescaped: RoutineUpdate.isStateAlone("n"))
           ))
           AND NOT EXISTS (SELECT FROM starts AS d WHERE d.activity_key = a.activity_key AND d.due_at IS NOT NULL)
           AND NOT EXISTS (
@@ -176,16 +124,6 @@ extension SmallRing {
           AND NOT EXISTS (
               SELECT FROM activity_app_versions AS v WHERE v.activity_key = a.activity_key AND NOT v.is_settled
           )
-          AND NOT EXISTS (
-              SELECT FROM sending_halts AS h WHERE h.bundle_id = a.bundle_id AND h.environment = a.environment
-          )
-        """
-    }
-
-    /// An SQL condition: nothing about a change asks for more than its state to be sent soon.
-    private static func isStateAlone(_ change: String) -> String {
-        """
-        (\(PriorityRule.isRoutine(change)) AND NOT \(change).must_deliver AND \(change).min_interval_seconds IS NULL)
         """
     }
 }

@@ -1,0 +1,136 @@
+import APNSTransport
+import ActivityModel
+import FoundationEssentials
+import Postgres
+import Store
+
+/// A leased channel whose whole work is to broadcast one routine change.
+///
+/// On a busy day most changes are such: hundreds of matches, each with its clock. A ``SegmentGroup`` reads many in one
+/// statement and stores what came of them in another. A ``ChannelTurn`` does all else for a channel.
+final class PlainBroadcast: Sendable {
+    let lease: SegmentLease
+    /// ``SegmentProgress/wakes`` when it was read.
+    let wakes: Int64
+    let activity: ActivitySnapshot
+    let change: ChangeToSend
+    let channelID: ChannelID
+    let apnsID: APNSChannelID
+    let storage: ChannelStorage
+    /// Whether it was made so long ago that all of Apple's hosts know it.
+    let isSettled: Bool
+
+    /// What follows the columns of the ``RoutineUpdate``, in its order.
+    private enum Column: Int {
+        case wakes, owner, channelID, apnsID, storage, isSettled
+
+        var index: Int { RoutineUpdate.columnCount + rawValue }
+    }
+
+    private init(_ lease: SegmentLease, _ update: RoutineUpdate, _ row: Row) throws {
+        self.lease = lease
+        activity = update.activity
+        change = update.change
+        wakes = try row.decode(at: Column.wakes.index)
+        channelID = ChannelID(stored: try row.decode(at: Column.channelID.index))
+        apnsID = APNSChannelID(stored: try row.decode(at: Column.apnsID.index))
+        storage = try .stored(try row.decode(at: Column.storage.index))
+        isSettled = try row.decode(at: Column.isSettled.index)
+    }
+
+    /// The push for everybody who listens.
+    func push(signedBy identity: SigningIdentity, deadline: Duration) -> BroadcastPush {
+        BroadcastPush(
+            environment: activity.environment,
+            identity: identity,
+            bundleID: activity.bundleID,
+            channelID: apnsID,
+            storage: storage,
+            priority: PriorityRule.routine.priority,
+            expiration: activity.policy.expiration(of: change.kind, at: change.timestamp, storage: storage),
+            body: LiveActivityRendering(change: change, alert: nil, activity: activity).body(),
+            deadline: deadline
+        )
+    }
+}
+
+extension PlainBroadcast {
+    /// Of the leased channels, those that the rows of a ``selection(_:of:)`` tell of. The others have more to do, or
+    /// nothing.
+    static func read(_ leases: [SegmentLease], _ rows: Rows) throws -> [PlainBroadcast] {
+        let byOwner = Dictionary(leases.filter(\.isChannel).map { ($0.owner, $0) }) { first, _ in first }
+        var policies = RoutineUpdate.Policies()
+        return try rows.compactMap { row in
+            guard let lease = byOwner[try row.decode(at: Column.owner.index)] else { return nil }
+            return try PlainBroadcast(lease, RoutineUpdate(row, &policies), row)
+        }
+    }
+
+    /// Selects the plain broadcasts among the channels of some activities that a daemon has leased.
+    ///
+    /// A broadcast is plain if one routine change has come since the last one, the last one has not failed, and no
+    /// phone is owed a repeat.
+    static func selection(_ keys: [Int64], of daemon: UUID) -> Query {
+        """
+        SELECT \(unescaped: RoutineUpdate.columns), s.wakes, s.lease_owner::text,
+               n.channel_id::text, n.apns_channel_id, n.storage::text,
+               coalesce(n.ready_at < clock_timestamp() - \(Duration.seconds(ChannelComparison.settlingTime)), false)
+        FROM unnest(\(keys)) AS l(activity_key)
+        JOIN segments AS s ON s.activity_key = l.activity_key AND s.segment = \(SegmentRows.channelSegment)
+            AND s.lease_daemon = \(daemon) AND s.lease_until > clock_timestamp() AND s.failures = 0
+        \(unescaped: RoutineUpdate.tables)
+        CROSS JOIN LATERAL (
+            SELECT channel_id, apns_channel_id, storage, ready_at FROM channels
+            WHERE activity_key = l.activity_key AND lost_at IS NULL AND state = 'ready'
+              AND (starts_until IS NULL OR starts_until > clock_timestamp()) OFFSET 0
+        ) AS n
+        WHERE \(unescaped: RoutineUpdate.condition) AND a.revision = s.completed_revision + 1
+          AND \(unescaped: EmptyRing.hasNo("mode = 'channel' AND d.state = 'due'", orderedBy: "mode, due_at"))
+        """
+    }
+}
+
+extension SegmentStore {
+    /// Looks which of the leased segments are plain broadcasts.
+    func plainBroadcasts(among leases: [SegmentLease]) async throws -> [PlainBroadcast] {
+        let leases = leases.filter(\.isChannel)
+        guard !leases.isEmpty else { return [] }
+        let selection = PlainBroadcast.selection(leases.map(\.activityKey), of: daemon)
+        guard let rows = try await database.pipeline([.planningOnce, selection]).last else { return [] }
+        return try PlainBroadcast.read(leases, rows)
+    }
+
+    /// Ends the leases of broadcasts that APNs has accepted, and stores what they have come to.
+    ///
+    /// One that was given work meanwhile is due at once. Of one whose lease is lost only that it was sent is stored.
+    ///
+    /// - Returns: Whether some are due now.
+    func complete(_ broadcasts: [PlainBroadcast]) async throws -> Bool {
+        // Everybody locks changes before segments, and each in the order of the keys: the loop over the broadcasts is
+        // the outer one.
+        let broadcasts = broadcasts.sorted { $0.lease.activityKey < $1.lease.activityKey }
+        let keys = broadcasts.map(\.lease.activityKey)
+        let revisions = broadcasts.map(\.change.revision)
+        let sent: Query = """
+            UPDATE changes AS c SET is_sent = true, merged_into = NULL
+            FROM unnest(\(keys), \(revisions)) AS u(activity_key, revision)
+            WHERE \(unescaped: Query.byKey("c", "u", "activity_key", "revision")) AND NOT c.is_sent
+            """
+        let completed: Query = """
+            UPDATE segments AS s
+            SET completed_revision = u.revision, failures = 0, pushed_at = clock_timestamp(),
+                lease_owner = NULL, lease_until = NULL, retry_at = NULL,
+                due_at = CASE WHEN s.wakes <> u.wakes THEN clock_timestamp()
+                    ELSE \(unescaped: Self.restOfChannel(at: "u.revision")) END
+            FROM unnest(\(keys), \(broadcasts.map(\.lease.owner)), \(revisions), \(broadcasts.map(\.wakes)))
+                AS u(activity_key, owner, revision, wakes)
+            WHERE \(unescaped: Query.byKey("s", "u", "activity_key")) AND s.segment = \(SegmentRows.channelSegment)
+              AND s.lease_owner = u.owner::uuid
+            RETURNING coalesce(s.due_at <= clock_timestamp(), false)
+            """
+        let rows = try await database.withTransaction { connection in
+            try await connection.commit([.planningOnce, sent, completed]).last
+        }
+        return try rows?.decoded(as: Bool.self).contains(true) == true
+    }
+}

@@ -1,0 +1,63 @@
+import APNSTransport
+import ActivityModel
+import Logging
+import Postgres
+import Store
+
+/// How a group serves channels.
+extension SegmentGroup {
+    /// Sends a plain broadcast. One push to one channel is over before an end could wait for it, so the sender does not
+    /// look again whether it may go on (promise 5).
+    func push(_ broadcast: PlainBroadcast) async throws -> PushOutcome {
+        let (activity, change) = (broadcast.activity, broadcast.change)
+        let identity = try await orchestrator.signing.identity(of: activity.bundleID, activity.environment)
+        let push = broadcast.push(signedBy: identity, deadline: orchestrator.settings.pushDeadline)
+        let departure = ContinuousClock.now
+        let outcome = await WorkerSlot.awaiting { await orchestrator.sender.broadcast(push) }
+        orchestrator.timeline.record(
+            TimelineSending(
+                activity: activity.names,
+                segment: broadcast.lease.segment,
+                event: .update,
+                revision: change.revision,
+                origin: change.origin,
+                priority: push.priority,
+                detail: .pushes
+            ),
+            broadcast: outcome,
+            latency: departure.duration(to: .now)
+        )
+        if outcome.isAccepted { orchestrator.deliveries.record(change, in: activity.environment, by: .broadcast) }
+        return outcome
+    }
+
+    /// Ends the lease of a channel whose broadcast was not accepted. A ``ChannelTurn`` tries it again after a pause, and
+    /// draws the consequences; only of a lost channel they are drawn at once.
+    func settle(_ broadcast: PlainBroadcast, _ outcome: PushOutcome) async throws {
+        let segments = orchestrator.segments
+        if outcome.class == .unknown {
+            _ = try await orchestrator.database.execute(
+                ChangeStore.markSent(broadcast.change.revision, of: broadcast.activity.key)
+            )
+        }
+        if outcome.class == .channelGone, broadcast.isSettled {
+            let loss = try await orchestrator.settleLoss(
+                of: broadcast.channelID,
+                broadcast.apnsID,
+                app: broadcast.activity.bundleID,
+                broadcast.activity.environment,
+                reason: outcome.words
+            )
+            if case .settled = loss { return try await segments.queueAgain(broadcast.lease) }
+        }
+        let delay = orchestrator.settings.backoff.delay(afterFailures: 1)
+        orchestrator.logger.warning(
+            "segment backs off",
+            metadata: [
+                "activity.key": "\(broadcast.activity.key)", "segment": "\(broadcast.lease.segment)",
+                "reason": "\(outcome.words)", "delay": "\(delay)",
+            ]
+        )
+        try await segments.backOff(broadcast.lease, for: delay)
+    }
+}

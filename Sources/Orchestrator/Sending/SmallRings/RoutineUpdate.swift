@@ -1,0 +1,106 @@
+import ActivityModel
+import JSON
+import Postgres
+import Store
+
+/// The newest change of a running activity, which is a routine one, with all that its push needs.
+///
+/// ``SmallRing`` and ``PlainBroadcast`` read it for many activities in one statement.
+struct RoutineUpdate: Sendable {
+    let activity: ActivitySnapshot
+    let change: ChangeToSend
+
+    /// The policies of types, read once for the rows of a statement.
+    typealias Policies = [RegistryCaches.TypeKey: Policy]
+
+    /// What the initializer reads first, in its order: of the activity `a`, its type `t` and its newest change `c`.
+    static let columns = """
+        a.activity_key, a.bundle_id, a.activity_id, a.environment::text, a.type_name, a.delivery::text,
+        a.attributes::text, t.policy::text, a.revision, c.content_state::text, c.stale_after_seconds,
+        c.relevance_score, c.timestamp, clock_timestamp() - c.accepted_at, clock_timestamp(), c.request_id, c.traceparent
+        """
+    /// How many ``columns`` there are.
+    static let columnCount = 17
+
+    /// The tables of the ``columns`` for the segment `s`, which somebody else selects.
+    static let tables = """
+        JOIN activities AS a ON a.activity_key = s.activity_key
+        JOIN activity_types AS t ON t.bundle_id = a.bundle_id AND t.type_name = a.type_name
+        CROSS JOIN LATERAL (
+            -- By itself: else the planner may read all changes of each activity first, to look for the newest among them.
+            SELECT * FROM changes WHERE activity_key = a.activity_key AND revision = a.revision OFFSET 0
+        ) AS c
+        """
+
+    /// An SQL condition: the segment `s` rests, and all that it has to do is to send the newest change `c` under the stamp
+    /// that it has.
+    static let condition = """
+        a.state = 'live' AND s.lap_revision IS NULL AND s.cursor = 0 AND s.unsent_after IS NULL
+          AND a.revision > s.completed_revision AND \(ChangeStore.isInOrder)
+          AND clock_timestamp() - c.stamped_at <= interval '\(Stamping.maximumAge) seconds'
+          AND \(isStateAlone("c"))
+          AND NOT EXISTS (
+              SELECT FROM sending_halts AS h WHERE h.bundle_id = a.bundle_id AND h.environment = a.environment
+          )
+        """
+
+    /// An SQL condition: nothing about a change asks for more than its state to be sent soon.
+    static func isStateAlone(_ change: String) -> String {
+        """
+        (\(PriorityRule.isRoutine(change)) AND NOT \(change).must_deliver AND \(change).min_interval_seconds IS NULL)
+        """
+    }
+
+    init(_ row: Row, _ policies: inout Policies) throws {
+        let bundleID = BundleID(stored: try row.decode(at: 1))
+        let typeName = ActivityTypeName(stored: try row.decode(at: 4))
+        let type = RegistryCaches.TypeKey(app: bundleID, name: typeName)
+        let policy: Policy
+        if let known = policies[type] {
+            policy = known
+        } else {
+            policy = try Policy(json: JSONValue(parsing: try row.decode(String.self, at: 7)))
+            policies[type] = policy
+        }
+        let revision = try row.decode(Int64.self, at: 8)
+        activity = ActivitySnapshot(
+            key: try row.decode(at: 0),
+            bundleID: bundleID,
+            activityID: ActivityID(stored: try row.decode(at: 2)),
+            environment: try .stored(try row.decode(at: 3)),
+            typeName: typeName,
+            delivery: try .stored(try row.decode(at: 5)),
+            state: .live,
+            attributes: CompactJSON(stored: Array(try row.decode(String.self, at: 6).utf8)),
+            newest: revision,
+            barrier: nil,
+            isBarrierBegun: false,
+            policy: policy,
+            enrolment: nil,
+            isPast: false,
+            hold: nil,
+            newAlert: nil,
+            areStartsDue: false,
+            areCardsDue: false,
+            halt: nil
+        )
+        change = ChangeToSend(
+            revision: revision,
+            kind: .update,
+            contentState: CompactJSON(stored: Array(try row.decode(String.self, at: 9).utf8)),
+            alert: nil,
+            urgency: .routine,
+            mustDeliver: false,
+            timestamp: try row.decode(at: 12),
+            staleAfterSeconds: try row.decode(Int32?.self, at: 10).map(Int.init),
+            relevanceScore: try row.decode(Double?.self, at: 11).flatMap(JSONNumber.init),
+            dismissAfterSeconds: nil,
+            dismissAt: nil,
+            acceptedAt: .now - (try row.decode(Duration.self, at: 13)),
+            priorities: [:],
+            readAt: try row.decode(at: 14),
+            origin: RequestOrigin(stored: try row.decode(at: 15), try row.decode(at: 16)),
+            isSent: false
+        )
+    }
+}
