@@ -14,7 +14,7 @@ struct Events: ClientCommand {
             kinds and their details. With --json, each line is an event as the API tells it.
             """,
         examples: "tally events --since 10m",
-        "tally events --follow --kind device_registered"
+        "tally events --follow --kind token_died"
     )
 
     @Option(help: "Only events of this activity.") var activity: Checked<ActivityID>?
