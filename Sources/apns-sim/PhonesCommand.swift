@@ -71,7 +71,7 @@ struct CreatePhones: AsyncParsableCommand {
     func run() async throws {
         let client = ControlClient(url: try simulator.url())
         if let tallyURL {
-            let key = tallyKey ?? ProcessInfo.processInfo.environment["TALLY_REGISTER_KEY"] ?? ""
+            let key = try RegisterKey.of(tallyKey)
             try await client.connect(tallyURL: tallyURL, key: key)
         }
         print(

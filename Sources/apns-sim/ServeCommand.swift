@@ -102,7 +102,7 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.settings.penalties.slowDown = errorLimit
         configuration.settings.penalties.close = errorLimit * 10
         if let tallyURL {
-            let key = tallyKey ?? ProcessInfo.processInfo.environment["TALLY_REGISTER_KEY"] ?? ""
+            let key = try RegisterKey.of(tallyKey)
             configuration.tally = TallyRequest(url: tallyURL, key: key)
         }
         let logger = Self.logger()

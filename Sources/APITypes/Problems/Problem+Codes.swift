@@ -76,6 +76,11 @@ extension Problem {
         )
     }
 
+    /// 404 for a halt of sending where there is none.
+    package static func notHalted() -> Problem {
+        Problem(status: 404, code: "not_found", detail: "Sending is not halted.")
+    }
+
     /// 405. The route adds the `Allow` header.
     package static func methodNotAllowed() -> Problem {
         Problem(status: 405, code: "method_not_allowed", detail: "This path does not take this method.")

@@ -70,6 +70,7 @@ extension ControlClient {
         let answer = try await send("POST", "/phones", fields.json)
         let created = answer["created"]?.int64 ?? 0
         let first = answer["first"]?.string ?? "-"
+        if created == 0 { return "No phone made: \(first) is there already" }
         if created == 1 { return "1 phone made: \(first)" }
         return "\(created) phones made: \(first) to \(answer["last"]?.string ?? "-")"
     }

@@ -13,7 +13,7 @@ extension Orchestrator {
     package func liftHalt(_ app: BundleID, _ environment: APNSEnvironment, reviving: Bool) async throws {
         let scope = HaltScope(app: app, environment: environment)
         guard try await halts.lift(scope, because: "operator", reviving: reviving) else {
-            throw Problem.notFound("the halt")
+            throw Problem.notHalted()
         }
         wakeUps.signal()
     }

@@ -124,7 +124,7 @@ struct AcceptedWork {
                 .each("is_leasable", shares.map(\.isLeasable)),
             ]) AS r
         ) AS w
-        WHERE s.activity_key = w.activity_key AND s.segment = w.segment
+        WHERE \(unescaped: Query.byKey("s", "w", "activity_key", "segment"))
         RETURNING w.place, CASE WHEN s.lease_owner = w.owner THEN s.lease_owner::text END, s.due_at IS NOT NULL
         """
     }

@@ -20,25 +20,40 @@ struct SegmentStore: Sendable {
     /// Gives the segments work that was announced with ``SegmentRows``: of several
     /// rings only those that hold the cards.
     func takeAnnouncements() async throws {
-        _ = try await database.execute(
+        for _ in 0..<10 where try await takeSomeAnnouncements() < Self.announcementsAtOnce { return }
+    }
+
+    private static let announcementsAtOnce = 1_000
+
+    /// - Returns: How many there were, of at most ``announcementsAtOnce``.
+    private func takeSomeAnnouncements() async throws -> Int {
+        let rows = try await database.query(
             """
             WITH taken AS (
-                DELETE FROM wake_ups WHERE wake_up_id IN (
-                    SELECT wake_up_id FROM wake_ups ORDER BY wake_up_id LIMIT 10000 FOR UPDATE SKIP LOCKED
-                )
+                DELETE FROM wake_ups WHERE wake_up_id = ANY (ARRAY(
+                    SELECT wake_up_id FROM wake_ups ORDER BY wake_up_id LIMIT \(Self.announcementsAtOnce) FOR UPDATE SKIP LOCKED
+                ))
                 RETURNING activity_key, device_key
+            ), found AS MATERIALIZED (
+                SELECT DISTINCT s.activity_key, s.segment FROM taken AS t CROSS JOIN LATERAL (
+                    SELECT activity_key, segment FROM segments
+                    WHERE activity_key = t.activity_key AND (
+                        segment < 0 OR t.device_key IS NULL OR (t.device_key > after_key AND t.device_key <= through_key)
+                    ) OFFSET 0
+                ) AS s
             ), woken AS MATERIALIZED (
-                SELECT activity_key, segment FROM segments WHERE (activity_key, segment) IN (
-                    SELECT s.activity_key, s.segment FROM taken AS t JOIN segments AS s USING (activity_key)
-                    WHERE s.segment < 0 OR t.device_key IS NULL
-                       OR (t.device_key > s.after_key AND t.device_key <= s.through_key)
-                )
-                ORDER BY activity_key, segment FOR NO KEY UPDATE
+                SELECT s.activity_key, s.segment FROM found AS f JOIN segments AS s USING (activity_key, segment)
+                WHERE s.activity_key = ANY (ARRAY(SELECT activity_key FROM found))
+                ORDER BY s.activity_key, s.segment FOR NO KEY UPDATE OF s
+            ), due AS (
+                UPDATE segments AS s SET due_at = \(unescaped: SegmentRows.dueNow("s")), wakes = s.wakes + 1
+                FROM woken WHERE s.activity_key = woken.activity_key AND s.segment = woken.segment
+                  AND s.activity_key = ANY (ARRAY(SELECT activity_key FROM woken))
             )
-            UPDATE segments AS s SET due_at = \(unescaped: SegmentRows.dueNow("s")), wakes = s.wakes + 1
-            FROM woken WHERE s.activity_key = woken.activity_key AND s.segment = woken.segment
+            SELECT count(*) FROM taken
             """
         )
+        return try rows.single(Int64.self).map(Int.init) ?? 0
     }
 
     /// An SQL condition: nobody has leased the segment `s`, or its lease has run out. One that would last for much
@@ -83,6 +98,7 @@ struct SegmentStore: Sendable {
                 lease_until = clock_timestamp() + \(self.lease), retry_at = NULL
             FROM (TABLE due UNION ALL TABLE further) AS due
             WHERE s.activity_key = due.activity_key AND s.segment = due.segment
+              AND s.activity_key = ANY (ARRAY(SELECT activity_key FROM due UNION ALL SELECT activity_key FROM further))
             RETURNING s.activity_key, s.segment, s.lease_owner::text
             """
         )

@@ -67,10 +67,14 @@ struct CardVerdict {
     private var waiting: Verdict {
         let late = card.isOverdue ? "That is longer than it should take. " : ""
         let woken = card.isWoken ? "The app was woken to report it. " : ""
+        // On apps that follow one activity at a time it may be right.
+        let hint =
+            story.activity.hasIDAttribute
+            ? "" : "The policy names no `id_attribute`, so the app may not know which activity its card belongs to. "
         return Verdict(
             code: card.isOverdue ? "token_overdue" : "waiting_for_token",
             text: "The card was started at \(card.startedAt), and the app has not reported its update token since. "
-                + late + woken + "\(newestWords) goes out the moment it does."
+                + late + woken + hint + "\(newestWords) goes out the moment it does."
         )
     }
 

@@ -56,6 +56,7 @@ extension DeviceStory {
                 priority: $4.map(Int.init)
             )
         }
+        story.activity.hasIDAttribute = subject.policy.idAttribute != nil
         let budget = subject.policy.budget
         story.spending = try results[4].first(as: (Int16, String, String, Int64).self).map {
             priority,

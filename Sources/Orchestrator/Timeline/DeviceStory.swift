@@ -14,6 +14,8 @@ struct DeviceStory: Sendable, Hashable {
         var isHalted = false
         /// Until when a routine change waits, because its rule spaces them out.
         var heldUntil: Instant?
+        /// Whether Tally fills an attribute with the activity's id.
+        var hasIDAttribute = true
     }
 
     struct Device: Sendable, Hashable {

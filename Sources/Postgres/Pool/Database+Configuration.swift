@@ -40,9 +40,12 @@ extension Database {
             // A cancel request that arrives before its statement has no effect. With this setting the server itself
             // notices that the client has disconnected. PostgreSQL supports it since version 14.
             if serverVersion >= 140_000 { settings.append(("client_connection_check_interval", .seconds(1))) }
-            return settings.map { name, value in
-                let milliseconds = String(max(Int(value / .milliseconds(1)), 1))
-                let query: Query = "SELECT set_config(\(name), \(milliseconds), false)"
+            let times = settings.map { ($0.name, String(max(Int($0.value / .milliseconds(1)), 1))) }
+            // Tally reads by key, or page by page in the order of an index. While a table is empty, the server would
+            // plan to read all of it. It keeps such plans, also when the table has grown.
+            let planning = [("enable_seqscan", "off"), ("jit", "off")]
+            return (times + planning).map { name, value in
+                let query: Query = "SELECT set_config(\(name), \(value), false)"
                 return query.statement
             }
         }

@@ -23,17 +23,16 @@ package struct Query: Sendable, Hashable, ExpressibleByStringInterpolation {
         statement = Statement(sql: sql)
     }
 
-    /// Makes the server plan each following statement of the transaction or pipeline once per connection, and find
-    /// every row by an index.
+    /// Makes the server plan each following statement of the transaction or pipeline once per connection, and join by
+    /// nested loops.
     ///
     /// By default the server decides at every execution whether to plan again for the current values. For short arrays
-    /// it often does, although planning costs more than all the rest. A plan from the time when a table was short would
-    /// also keep reading the whole table after it has grown. Joins become nested loops. With ``byKey(_:_:_:)`` or LATERAL
-    /// the elements of an array are outside, so rows come in the order of the array. Do not use it for statements whose
+    /// it often does, although planning costs more than all the rest. With ``byKey(_:_:_:)`` or LATERAL the elements of an
+    /// array are outside, so rows come in the order of the array. Do not use it for statements whose
     /// best plan depends on their values, or that join two arrays.
     package static let planningOnce: Query = """
-        SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
-               set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)
+        SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_hashjoin', 'off', true),
+               set_config('enable_mergejoin', 'off', true)
         """
 
     /// The condition that `given`, which comes from arrays, names the row `found` by these columns of a key. It belongs

@@ -54,6 +54,7 @@ package enum SegmentRows {
         )
         UPDATE segments AS s SET due_at = \(unescaped: dueNow("s")), wakes = s.wakes + 1
         FROM woken WHERE s.activity_key = woken.activity_key AND s.segment = woken.segment
+          AND s.activity_key = ANY(\(activityKeys))
         """
     }
 

@@ -42,7 +42,11 @@ extension Types {
 
         func run(_ session: Session) async throws {
             let request = TypeVersionRequest(retired: !undo)
-            session.show(try await session.client.putTypeVersion(session.app(), name.value, version, request))
+            let stored = try await session.client.putTypeVersion(session.app(), name.value, version, request)
+            session.show(
+                line: "Version \(stored.version) is \(stored.retiredAt == nil ? "in use again" : "retired").",
+                json: stored.json
+            )
         }
     }
 }

@@ -139,6 +139,10 @@ struct DeviceVerdictTests {
     ]
 
     static let cards = [
+        Case("no token, and no attribute for the id", "waiting_for_token", "names no `id_attribute`") {
+            $0.card = card(.waitingForToken)
+            $0.activity.hasIDAttribute = false
+        },
         Case("no token yet", "waiting_for_token", "since", noonText, "Revision 15 goes out the moment it does") {
             $0.card = card(.waitingForToken)
         },

@@ -76,8 +76,10 @@ extension PlainBroadcast {
                n.channel_id::text, n.apns_channel_id, n.storage::text,
                coalesce(n.ready_at < clock_timestamp() - \(Duration.seconds(ChannelComparison.settlingTime)), false)
         FROM unnest(\(keys)) AS l(activity_key)
-        JOIN segments AS s ON s.activity_key = l.activity_key AND s.segment = \(SegmentRows.channelSegment)
-            AND s.lease_daemon = \(daemon) AND s.lease_until > clock_timestamp() AND s.failures = 0
+        CROSS JOIN LATERAL (
+            SELECT * FROM segments WHERE activity_key = l.activity_key AND segment = \(SegmentRows.channelSegment)
+              AND lease_daemon = \(daemon) AND lease_until > clock_timestamp() AND failures = 0 OFFSET 0
+        ) AS s
         \(unescaped: RoutineUpdate.tables)
         CROSS JOIN LATERAL (
             SELECT channel_id, apns_channel_id, storage, ready_at FROM channels

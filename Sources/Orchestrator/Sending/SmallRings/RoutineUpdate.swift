@@ -24,10 +24,13 @@ struct RoutineUpdate: Sendable {
 
     /// The tables of the ``columns`` for the segment `s`, which somebody else selects.
     static let tables = """
-        JOIN activities AS a ON a.activity_key = s.activity_key
-        JOIN activity_types AS t ON t.bundle_id = a.bundle_id AND t.type_name = a.type_name
+        -- Each by itself: else the planner may begin with a type and read all its activities, or read all changes of each
+        -- activity to look for the newest among them.
+        CROSS JOIN LATERAL (SELECT * FROM activities WHERE activity_key = s.activity_key OFFSET 0) AS a
         CROSS JOIN LATERAL (
-            -- By itself: else the planner may read all changes of each activity first, to look for the newest among them.
+            SELECT policy FROM activity_types WHERE bundle_id = a.bundle_id AND type_name = a.type_name OFFSET 0
+        ) AS t
+        CROSS JOIN LATERAL (
             SELECT * FROM changes WHERE activity_key = a.activity_key AND revision = a.revision OFFSET 0
         ) AS c
         """

@@ -96,8 +96,10 @@ extension SmallRing {
         SELECT \(unescaped: RoutineUpdate.columns), s.wakes, s.completed_revision, s.failures, s.lease_owner::text,
                r.keys, r.tokens, r.frequent, r.failures, r.known, r.confirmed, r.heard
         FROM unnest(\(keys)) AS l(activity_key)
-        JOIN segments AS s ON s.activity_key = l.activity_key AND s.segment = 0 AND s.lease_daemon = \(daemon)
-            AND s.lease_until > clock_timestamp() AND s.through_key = \(RingRange.whole.through)
+        CROSS JOIN LATERAL (
+            SELECT * FROM segments WHERE activity_key = l.activity_key AND segment = 0 AND lease_daemon = \(daemon)
+              AND lease_until > clock_timestamp() AND through_key = \(RingRange.whole.through) OFFSET 0
+        ) AS s
         \(unescaped: RoutineUpdate.tables)
         CROSS JOIN LATERAL (
             SELECT count(*) AS count, array_agg(d.device_key) AS keys, array_agg(d.update_token) AS tokens,

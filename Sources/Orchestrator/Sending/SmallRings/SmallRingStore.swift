@@ -54,7 +54,7 @@ extension SegmentStore {
                   AND n.revision > c.revision AND (n.is_sent OR n.revision = mine.revision)
             )
             FROM mine
-            WHERE c.activity_key = mine.activity_key AND c.revision > mine.begun AND c.revision < mine.revision
+            WHERE \(Query.byKey("c", "mine", "activity_key")) AND c.revision > mine.begun AND c.revision < mine.revision
               AND \(ChangeStore.isUnsent)
             RETURNING c.activity_key, c.revision, c.merged_into
         ), told AS (
@@ -84,13 +84,13 @@ extension SegmentStore {
                 FROM segments AS s JOIN unnest(
                     \(leases.map(\.activityKey)), \(leases.map(\.segment)), \(leases.map(\.owner))
                 ) AS u(activity_key, segment, owner)
-                    ON s.activity_key = u.activity_key AND s.segment = u.segment AND s.lease_owner = u.owner::uuid
+                    ON \(unescaped: Query.byKey("s", "u", "activity_key", "segment")) AND s.lease_owner = u.owner::uuid
                 ORDER BY s.activity_key, s.segment FOR NO KEY UPDATE OF s
             )
             UPDATE segments AS s
             SET lease_owner = CASE WHEN l.until IS NOT NULL THEN s.lease_owner END, lease_until = l.until
             FROM mine CROSS JOIN (SELECT clock_timestamp() + \(time)::interval AS until) AS l
-            WHERE s.activity_key = mine.activity_key AND s.segment = mine.segment
+            WHERE \(unescaped: Query.byKey("s", "mine", "activity_key", "segment"))
             """
         )
     }
