@@ -67,6 +67,8 @@ extension Machine {
             updateToken: seen.updateToken,
             start: start
         )
+        tokenReadings = 0
+        tokenReading = waitForToken(at: now)
         if start == nil, isAfterSignOut { return endCard(seen.id, .signedOut, at: now, &actions) }
         judge(seen.activity, found: [], at: now, &actions)
         // The elder card may be gone already: only a reading tells.
@@ -135,7 +137,7 @@ extension Machine {
     private mutating func missCards(of reading: Reading, at now: Moment, _ actions: inout [Action]) {
         let found = Set(reading.cards.map(\.id))
         for card in memory.cards.values.sorted(by: { $0.number < $1.number })
-        where card.isLive && reading.types.contains(card.type) && !found.contains(card.id) {
+        where card.ending == nil && reading.types.contains(card.type) && !found.contains(card.id) {
             guard missing.contains(card.id), secondReading?.end(at: now) == nil else {
                 missing.insert(card.id)
                 secondReading = secondReading ?? Pause(Self.secondReadingAfter, from: now)
@@ -143,7 +145,7 @@ extension Machine {
             }
             missing.remove(card.id)
             memory.cards[card.id]?.state = .dismissed
-            end(card.id, by: .unknown, at: now, &actions)
+            end(card.id, by: card.endedByApp == nil ? .unknown : .app, at: now, &actions)
         }
     }
 
