@@ -42,8 +42,11 @@ let unixSignals = server("UnixSignals", of: "swift-service-lifecycle")
 // Stand-ins for Apple's frameworks, where there are none. The package of an app, which a Mac reads, has no such targets.
 #if os(Linux)
 let appleFrameworks: [Target.Dependency] = ["ActivityKit", "UIKit"]
+// The sample app, which is only compiled.
+let sampleApp: [Target.Dependency] = ["sample-app", "sample-widget"]
 #else
 let appleFrameworks: [Target.Dependency] = []
+let sampleApp: [Target.Dependency] = []
 #endif
 
 let package = Package(
@@ -356,10 +359,10 @@ let package = Package(
                 "apns-sim",
                 "tally", "tally-chaos", "tallyd",
                 argumentParser,
-            ] + appleFrameworks,
+            ] + appleFrameworks + sampleApp,
             swiftSettings: swiftSettings
         ),
-        .testTarget(name: "TallyKitTests", dependencies: ["TallyKit"], swiftSettings: swiftSettings),
+        .testTarget(name: "TallyKitTests", dependencies: ["TallyKit"] + appleFrameworks, swiftSettings: swiftSettings),
         // Lives of an app with TallyKit, on a clock of their own.
         .testTarget(name: "AppLivesTests", dependencies: ["TallyKit", "TestSupport"], swiftSettings: swiftSettings),
         .testTarget(
@@ -467,6 +470,27 @@ let package = Package(
 package.targets += [
     .target(name: "ActivityKit", path: "Tests/Stubs/ActivityKit", swiftSettings: swiftSettings),
     .target(name: "UIKit", path: "Tests/Stubs/UIKit", swiftSettings: swiftSettings),
+    .target(name: "SwiftUI", dependencies: ["UIKit"], path: "Tests/Stubs/SwiftUI", swiftSettings: swiftSettings),
+    .target(
+        name: "WidgetKit",
+        dependencies: ["ActivityKit", "SwiftUI"],
+        path: "Tests/Stubs/WidgetKit",
+        swiftSettings: swiftSettings
+    ),
+    .executableTarget(
+        name: "sample-app",
+        dependencies: ["ActivityKit", "SwiftUI", "TallyKit", "UIKit"],
+        path: "docs/samples/app/App",
+        exclude: ["Info.plist"],
+        swiftSettings: swiftSettings
+    ),
+    .executableTarget(
+        name: "sample-widget",
+        dependencies: ["ActivityKit", "SwiftUI", "WidgetKit"],
+        path: "docs/samples/app/Widget",
+        exclude: ["Info.plist"],
+        swiftSettings: swiftSettings
+    ),
 ]
 #endif
 

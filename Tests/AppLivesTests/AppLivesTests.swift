@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Ten thousand lives of an app, each by chance. `tools/app-lives` plays more.
+/// Lives of an app, each by chance. `tools/app-lives` plays more.
 @Suite("Lives of an app", .serialized)
 struct AppLivesTests {
     @Test("keep the promises of TallyKit, whatever happens in whatever order")
@@ -10,8 +10,8 @@ struct AppLivesTests {
         let plan = try LifePlan(ProcessInfo.processInfo.environment)
         let tally = try await plan.play()
         print(tally.text)
-        for broken in tally.firsts where plan.kind == .tallyKit {
-            Issue.record("seed \(broken.seed): \(broken.promise)")
+        for life in tally.firsts where plan.kind == .tallyKit {
+            for promise in life.broken.prefix(1) { Issue.record("seed \(life.seed): \(promise)") }
         }
     }
 

@@ -7,7 +7,6 @@ import TestSupport
 /// It keeps nothing but its device id. It asks for a ticket with each report, and takes whatever has gone from the screen
 /// for swiped away.
 struct CommonPractice: Library {
-    static let numbersReports = false
     private static let retryAfter: Double = 5
 
     struct Stored: Hashable, Sendable {
@@ -51,7 +50,7 @@ struct CommonPractice: Library {
             facts?.deviceToken = token
             reportPhone()
         case .card(let card): see(card, &actions)
-        case .ending(let card): cards[card] = nil
+        case .ending(let card): cards[card.id] = nil
         case .signedIn, .signedOut:
             if case .signedOut = event { isSignedOut = true } else { isSignedOut = false }
             if isSignedOut { actions += cards.keys.sorted().map { .endCard($0) } }

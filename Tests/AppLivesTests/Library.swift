@@ -8,8 +8,6 @@ protocol Library {
     var kept: Kept { get }
     /// Whether it keeps the app awake for reports that have no answer.
     var isBusy: Bool { get }
-    /// Whether its reports carry a generation and an installation.
-    static var numbersReports: Bool { get }
 }
 
 /// What an app has stored.
@@ -17,24 +15,11 @@ enum Kept: Hashable, Sendable {
     case memory(Memory)
     case common(CommonPractice.Stored)
 
-    /// Whether it holds this card of ActivityKit.
-    func knows(card: String) -> Bool {
-        switch self {
-        case .memory(let memory): memory.cards[card] != nil
-        case .common: true
-        }
-    }
-
     var deviceID: String {
         switch self {
         case .memory(let memory): memory.deviceID
         case .common(let stored): stored.deviceID
         }
-    }
-
-    /// Whether Tally asked to be left alone at this time.
-    func isPaused(at now: Moment) -> Bool {
-        if case .memory(let memory) = self { Trial.pending(memory.pausedUntil, at: now) != nil } else { false }
     }
 }
 
@@ -42,6 +27,9 @@ enum Kept: Hashable, Sendable {
 enum LibraryKind: String, Sendable, CaseIterable {
     case tallyKit = "TallyKit"
     case commonPractice = "common practice"
+
+    /// Whether its reports carry a generation and an installation.
+    var numbersReports: Bool { self == .tallyKit }
 
     func make(from kept: Kept?, vendor: String?, seed: UInt64) -> any Library {
         switch self {
@@ -57,8 +45,6 @@ enum LibraryKind: String, Sendable, CaseIterable {
 
 /// TallyKit's machine.
 struct TallyKitApp: Library {
-    static let numbersReports = true
-
     private var machine: Machine
 
     init(_ machine: Machine) { self.machine = machine }

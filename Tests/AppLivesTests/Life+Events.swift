@@ -21,16 +21,18 @@ extension Life {
     ]
 
     func live(steps: Int) async throws {
-        phones.append(Phone(number: 1, vendor: "vendor-1", user: chance(80) ? users[0] : nil))
+        phones.append(Phone(number: 1, vendor: "vendor-1", user: chance(80, .firstUser) ? users[0] : nil))
         giveStartToken(0)
         try await run(0, inForeground: true)
         let total = Self.events.reduce(0) { $0 + $1.weight }
         for _ in 0..<steps {
+            var random = dice.next(.step, nil)
             var draw = Int.random(in: 0..<total, using: &random)
             for (weight, event) in Self.events {
                 draw -= weight
                 if draw < 0 {
-                    try await take(event, on: Int.random(in: phones.indices, using: &random))
+                    try await take(event, on: pick(Array(phones.indices), .stepPhone) ?? 0)
+                    checkScreens()
                     break
                 }
             }
@@ -43,10 +45,10 @@ extension Life {
     private func take(_ event: Event, on phone: Int) async throws {
         guard phones[phone].isThere else { return }
         switch event {
-        case .moment: try await pass(.random(in: 0.05...5, using: &random))
-        case .while: try await pass(.random(in: 5...120, using: &random))
-        case .long: try await pass(.random(in: 120...10_800, using: &random))
-        case .days: try await pass(.random(in: 20_000...200_000, using: &random))
+        case .moment: try await pass(seconds(0.05...5, .time))
+        case .while: try await pass(seconds(5...120, .time))
+        case .long: try await pass(seconds(120...10_800, .time))
+        case .days: try await pass(seconds(20_000...200_000, .time))
         case .open: try await run(phone, inForeground: true)
         case .leave:
             guard phones[phone].process?.isForeground == true else { return }
@@ -55,6 +57,7 @@ extension Life {
             planSuspension(phone)
         case .kill: kill(phone)
         case .killSoon:
+            var random = dice.next(.deathAfter, phone)
             let actions = Int.random(in: 0...12, using: &random)
             phones[phone].process?.diesAfter = actions
             note("the app of phone\(phone) will die after \(actions) actions")
@@ -73,13 +76,9 @@ extension Life {
         case .giveTickets: areTicketsRefused = false
         case .rotateStartToken: giveStartToken(phone)
         case .rotateCardToken:
-            if let card = phones[phone].cards.filter({ $0.isLive && $0.token != nil }).randomElement(using: &random) {
-                giveToken(to: card.id, on: phone)
-            }
-        case .setClock:
-            phones[phone].clockOffset =
-                chance(40) ? 0 : .random(in: -10...10, using: &random) * (chance(50) ? 3600 : 86_400)
-            note("the clock of phone\(phone) is off by \(phones[phone].clockOffset) s")
+            let cards = phones[phone].cards.filter { $0.isLive && $0.token != nil }
+            if let card = pick(cards, .tokenRotation, phone) { giveToken(to: card.id, on: phone) }
+        case .setClock: setClock(phone)
         case .beginActivity, .endActivity: try await changeActivity(event == .beginActivity)
         case .startOwnCard: try await startOwnCard(phone)
         case .endOwnCard: endOwnCard(phone)
@@ -93,6 +92,15 @@ extension Life {
         try await askForTickets()
     }
 
+    private func setClock(_ phone: Int) {
+        var random = dice.next(.clock, phone)
+        let unit: Double = random.hits(50) ? 3600 : 86_400
+        phones[phone].clockOffset = random.hits(40) ? 0 : .random(in: -10...10, using: &random) * unit
+        for card in phones[phone].cards.indices { phones[phone].cards[card].hasClockChanged = true }
+        phones[phone].hasClockChangedSinceLeft = true
+        note("the clock of phone\(phone) is off by \(phones[phone].clockOffset) s")
+    }
+
     func goOnline(_ phone: Int) async throws {
         guard !phones[phone].isOnline else { return }
         note("phone\(phone) is online")
@@ -100,16 +108,17 @@ extension Life {
         let inbox = phones[phone].inbox
         phones[phone].inbox = []
         for (push, until) in inbox where now < until {
-            plan(.push(push), on: phone, in: .random(in: 0.1...3, using: &random), epoch: nil)
+            plan(.push(push), on: phone, in: seconds(0.1...3, .inbox, phone), epoch: nil)
         }
     }
 
     // MARK: Activities
 
     private func changeActivity(_ begins: Bool) async throws {
+        var random = dice.next(.activity, nil)
         if begins, running.count < 4 {
-            let id = "match\(number())-\(seed)"
-            let of: [String]? = chance(25) ? nil : [users.randomElement(using: &random) ?? ""]
+            let id = "match\(number(of: "match"))-\(seed)"
+            let of: [String]? = random.hits(25) ? nil : [users.randomElement(using: &random) ?? ""]
             note("the backend begins \(id) for \(of?.joined() ?? "everybody")")
             owners[id] = .some(of)
             running.append(id)
@@ -117,29 +126,30 @@ extension Life {
         } else if let id = running.randomElement(using: &random) {
             note("the backend ends \(id)")
             running.removeAll { $0 == id }
-            try await server.end(id, atOnce: chance(50))
+            try await server.end(id, atOnce: random.hits(50))
         }
     }
 
     private func startOwnCard(_ phone: Int) async throws {
         guard phones[phone].process?.isForeground == true, let user = phones[phone].user else { return }
+        var random = dice.next(.ownCard, phone)
         let id: String
-        if let again = phones[phone].dismissed.sorted().randomElement(using: &random), chance(30),
+        if let again = phones[phone].dismissed.sorted().randomElement(using: &random), random.hits(30),
             running.contains(again)
         {
             id = again
         } else {
-            id = "order\(number())-\(seed)"
+            id = "order\(number(of: "order"))-\(seed)"
             owners[id] = [user]
             running.append(id)
             // The app may be faster than its backend.
-            if chance(70) { try await server.begin(id, users: []) } else { late.append(id) }
+            if random.hits(70) { try await server.begin(id, users: []) } else { late.append(id) }
         }
         guard !phones[phone].cards.contains(where: { $0.activity == id && $0.isLive }) else { return }
         note("phone\(phone) starts a card of \(id)")
         deliver(.starting(activity: id, AppStart(revision: 1)), to: phone)
         guard phones[phone].process != nil else { return }
-        if chance(10) { return deliver(.notStarted(activity: id), to: phone) }
+        if random.hits(10) { return deliver(.notStarted(activity: id), to: phone) }
         phones[phone].dismissed.remove(id)
         phones[phone].swiped.remove(id)
         let card = addCard(of: id, isAppStarted: true, on: phone)
@@ -153,24 +163,24 @@ extension Life {
 
     private func endOwnCard(_ phone: Int) {
         guard phones[phone].process?.isForeground == true,
-            let card = reading(phone).cards.randomElement(using: &random)
+            let card = pick(visibleCards(phone), .endOwnCard, phone), let index = phones[phone].card(card.id)
         else { return }
         note("phone\(phone) ends \(card.activity)")
-        if let index = phones[phone].card(card.id) { phones[phone].cards[index].isEndAsked = true }
-        deliver(.ending(card: card.id), to: phone)
+        phones[phone].cards[index].endAskedAt = now
+        noteTold(card.id, on: phone)
+        phones[phone].cards[index].isTokenTold = card.token != nil
+        deliver(.ending(seen(card)), to: phone)
         if phones[phone].process != nil { endByApp(card.id, on: phone) }
     }
 
     private func swipe(_ phone: Int) {
-        guard let card = phones[phone].cards.filter({ $0.state != .dismissed }).randomElement(using: &random) else {
-            return
-        }
+        let visible = phones[phone].cards.filter { $0.state != .dismissed }
+        guard let card = pick(visible, .swipe, phone) else { return }
         note("the user of phone\(phone) swipes \(card.id) away")
-        phones[phone].swiped.insert(card.activity)
+        if card.isLive { phones[phone].swiped.insert(card.activity) }
         let others = phones[phone].cards.contains { $0.activity == card.activity && $0.id != card.id && $0.isLive }
-        if card.isLive, !others, phones[phone].kept?.knows(card: card.id) == true {
-            phones[phone].dismissed.insert(card.activity)
-        }
+        // Who swipes one of two cards away may want the other. Of a card that no process was told, no library can know.
+        if card.isLive, !others, card.wasTold { phones[phone].dismissed.insert(card.activity) }
         turn(card.id, on: phone, .dismissed, by: .user)
     }
 
@@ -180,53 +190,64 @@ extension Life {
         guard phones[phone].process?.isForeground == true, phones[phone].user != nil else { return }
         note("the user of phone\(phone) signs out")
         // The app calls Tally first. If it dies in the call, the user is still signed in.
+        let live = phones[phone].cards.indices.filter { phones[phone].cards[$0].isLive }
         phones[phone].isSigningOut = true
+        let known = phones[phone].userKnownAt
+        phones[phone].forgetUser()
         deliver(.signedOut, to: phone)
-        phones[phone].isSigningOut = false
         guard phones[phone].process != nil else {
-            // Tally may hear of it for a moment.
-            phones[phone].hasLostAnswer = true
+            // The next process ends the cards that this one was about to end.
+            for card in live { phones[phone].cards[card].endAskedAt = phones[phone].cards[card].endAskedAt ?? now }
+            phones[phone].userKnownAt = known
             return
         }
+        phones[phone].isSigningOut = false
         phones[phone].user = nil
-        phones[phone].userKnownAt = nil
+        phones[phone].leftAt = now
+        phones[phone].hasClockChangedSinceLeft = false
     }
 
     private func signIn(_ phone: Int) {
         guard phones[phone].process?.isForeground == true, phones[phone].user == nil else { return }
-        let user = users.randomElement(using: &random) ?? ""
+        let user = pick(users, .user, phone) ?? ""
         note("\(user) signs in on phone\(phone)")
         phones[phone].user = user
-        phones[phone].userKnownAt = nil
-        phones[phone].hasLostAnswer = false
+        phones[phone].forgetUser()
         deliver(.signedIn(user), to: phone)
     }
 
     private func reinstall(_ phone: Int) {
-        guard chance(40) else { return }
+        var random = dice.next(.install, phone)
+        guard random.hits(40) else { return }
         kill(phone)
         note("phone\(phone) installs the app anew")
         phones[phone].kept = nil
         phones[phone].dismissed = []
-        phones[phone].vendor = chance(50) ? phones[phone].vendor : "vendor-\(number())"
+        phones[phone].swiped = []
+        phones[phone].leftAt = nil
+        phones[phone].confirmed = [:]
+        phones[phone].lastSent = [:]
+        phones[phone].forgetUser()
+        if random.hits(50) { phones[phone].vendor = "later-vendor-\(number(of: "vendor"))" }
         for card in phones[phone].cards { turn(card.id, on: phone, .dismissed, by: .system) }
         phones[phone].cards = []
         giveStartToken(phone)
     }
 
     private func restore(_ phone: Int) {
-        guard phones.count == 1, chance(40) else { return }
-        let vendor = "vendor-\(number())"
+        var random = dice.next(.install, phone)
+        guard phones.count == 1, random.hits(40) else { return }
+        let vendor = "later-vendor-\(number(of: "vendor"))"
         let other = Phone(
             number: 2,
             vendor: vendor,
-            kept: chance(70) ? phones[phone].kept : nil,
+            kept: random.hits(70) ? phones[phone].kept : nil,
             user: phones[phone].user
         )
         note("a backup is restored on another phone, \(other.kept == nil ? "without" : "with") what TallyKit keeps")
         phones.append(other)
         giveStartToken(1)
-        if chance(40) {
+        if random.hits(40) {
             kill(phone)
             phones[phone].isThere = false
         }

@@ -13,6 +13,7 @@ extension Life {
             let held = phones[phone].process?.held ?? []
             let wasForeground = phones[phone].process?.isForeground == true
             phones[phone].process?.held = []
+            if phones[phone].process?.isSuspended == true { phones[phone].process?.awakeSince = now }
             phones[phone].process?.isSuspended = false
             phones[phone].process?.suspension += 1
             if inForeground, !wasForeground {
@@ -31,21 +32,26 @@ extension Life {
     private func launch(_ phone: Int, inForeground: Bool) {
         note("phone\(phone) launches the app\(inForeground ? "" : " in the background")")
         var silent: Set<String> = []
-        for stream in ["start", "cards", "tokens", "states"] where fault(15) { silent.insert(stream) }
+        for stream in ["start", "cards", "tokens", "states"] where fault(15, .silentStreams, phone) {
+            silent.insert(stream)
+        }
+        var random = dice.next(.librarySeed, phone)
         let library = kind.make(from: phones[phone].kept, vendor: phones[phone].vendor, seed: random.next())
         phones[phone].process = AppProcess(
             library: library,
-            epoch: number(),
+            epoch: number(of: "process"),
             isForeground: inForeground,
             silentStreams: silent,
-            hasEmptyTokenProperty: chance(15),
-            propertiesSince: fault(25) ? now + .random(in: 0.1...1.5, using: &random) : now
+            hasEmptyTokenProperty: chance(15, .properties, phone),
+            propertiesSince: now + seconds(0...0, or: 0.1...1.5, percent: 25, .properties, phone),
+            awakeSince: now
         )
         deliver(
             .launched(PhoneFacts(environment: "production", osVersion: "18.1", appVersion: "1.0")),
             to: phone
         )
         if let user = phones[phone].user { deliver(.signedIn(user), to: phone) }
+        if phones[phone].process != nil { phones[phone].isSigningOut = false }
         // follow(_:) reads the properties and listens.
         if let token = visibleStartToken(phone) {
             phones[phone].process?.isStartTokenTold = true
@@ -64,12 +70,13 @@ extension Life {
         guard process.library.isBusy else { return }
         // TallyKit hands over to iOS what has no answer.
         for report in process.onTheWay.values.sorted(by: { $0.number < $1.number }) {
-            let delay = chance(70) ? Double.random(in: 1...20, using: &random) : .random(in: 20...7200, using: &random)
+            var random = dice.next(.handOver, phone)
+            let delay = Double.random(in: random.hits(70) ? 1...20 : 20...7200, using: &random)
             plan(.report(report, isLost: false, isByIOS: true), on: phone, in: delay, epoch: nil)
         }
         // The connections of the app itself break.
-        for number in process.onTheWay.keys.sorted() where chance(50) {
-            plan(.answer(number, nil), on: phone, in: .random(in: 0.1...20, using: &random), epoch: process.epoch)
+        for number in process.onTheWay.keys.sorted() where chance(50, .handOver, phone) {
+            plan(.answer(number, nil), on: phone, in: seconds(0.1...20, .handOver, phone), epoch: process.epoch)
         }
     }
 
@@ -77,8 +84,7 @@ extension Life {
     func planSuspension(_ phone: Int) {
         guard let process = phones[phone].process else { return }
         phones[phone].process?.suspension += 1
-        let time =
-            process.library.isBusy ? Double.random(in: 5...30, using: &random) : .random(in: 1...8, using: &random)
+        let time = seconds(process.library.isBusy ? 5...30 : 1...8, .suspension, phone)
         plan(.suspend(process.suspension + 1), on: phone, in: time, epoch: process.epoch)
     }
 
@@ -98,7 +104,7 @@ extension Life {
         return phones[phone].startToken
     }
 
-    private func visibleCards(_ phone: Int) -> [PhoneCard] {
+    func visibleCards(_ phone: Int) -> [PhoneCard] {
         guard let process = phones[phone].process, now >= process.propertiesSince else { return [] }
         return phones[phone].cards.filter { $0.state != .dismissed }
     }
@@ -111,13 +117,14 @@ extension Life {
         }
         for card in visibleCards(phone) {
             reading.cards.append(seen(card))
+            noteTold(card.id, on: phone)
             if let index = phones[phone].card(card.id) { phones[phone].cards[index].isTokenTold = card.token != nil }
         }
         return reading
     }
 
     /// As the shell reads a card.
-    private func seen(_ card: PhoneCard, token: String? = nil, state: CardState? = nil) -> SeenCard {
+    func seen(_ card: PhoneCard, token: String? = nil, state: CardState? = nil) -> SeenCard {
         SeenCard(
             id: card.id,
             activity: card.activity,
@@ -134,19 +141,28 @@ extension Life {
             return
         }
         let card = phones[phone].cards[index]
+        if !card.state.isOver { phones[phone].process?.watchedLive.insert(id) }
         phones[phone].cards[index].isTokenTold = card.token != nil
+        noteTold(id, on: phone)
         deliver(.card(seen(card)), to: phone)
         if let token = card.token { announce(.token(card: id, token), on: phone) }
+    }
+
+    /// The process was told of a card.
+    func noteTold(_ id: String, on phone: Int) {
+        if phones[phone].process?.told[id] == nil { phones[phone].process?.told[id] = now }
     }
 
     /// Something for a stream of the process that runs, in its order; it may be late, doubled or never come.
     func announce(_ news: StreamNews, on phone: Int) {
         guard let process = phones[phone].process else { return }
         guard !process.silentStreams.contains(String(news.stream.prefix { $0 != " " })) else { return }
-        var delay = fault(10) ? Double.random(in: 1...90, using: &random) : .random(in: 0...0.5, using: &random)
+        var delay = seconds(0...0.5, or: 1...90, percent: 10, .stream, phone)
         delay = max(delay, (process.streamFree[news.stream] ?? 0) - now)
         phones[phone].process?.streamFree[news.stream] = now + delay
-        for _ in 0..<(fault(8) ? 2 : 1) { plan(.stream(news), on: phone, in: delay, epoch: process.epoch) }
+        for _ in 0..<(fault(8, .stream, phone) ? 2 : 1) {
+            plan(.stream(news), on: phone, in: delay, epoch: process.epoch)
+        }
     }
 
     func tell(_ news: StreamNews, on phone: Int) {
@@ -165,7 +181,11 @@ extension Life {
             guard let index = phones[phone].card(id), phones[phone].process?.watched.contains(id) == true else {
                 return
             }
-            deliver(.card(seen(phones[phone].cards[index], state: state)), to: phone)
+            var news = seen(phones[phone].cards[index], state: state)
+            news.isFromStates = phones[phone].process?.watchedLive.contains(id) == true
+            if state == .ended { phones[phone].process?.toldEnded.insert(id) }
+            if state == .dismissed, news.isFromStates { phones[phone].process?.toldDismissed.insert(id) }
+            deliver(.card(news), to: phone)
         }
     }
 
@@ -190,17 +210,19 @@ extension Life {
         let token = newToken("b", on: phone)
         note("iOS gives \(id) the token \(token)")
         phones[phone].cards[index].token = token
+        phones[phone].cards[index].tokenAt = now
         phones[phone].cards[index].isTokenTold = false
         announce(.token(card: id, token), on: phone)
     }
 
     func addCard(of activity: String, isAppStarted: Bool, on phone: Int) -> String {
-        let id = "card\(number())-\(seed)"
+        let name = "card\(phones[phone].number)"
+        let id = "\(name)-\(number(of: name))-\(seed)"
         phones[phone].cards.append(
             PhoneCard(id: id, activity: activity, startedAt: now, isAppStarted: isAppStarted)
         )
         plan(.cardAges(id), on: phone, in: Self.longestCard, epoch: nil)
-        let delay = fault(10) ? Double.random(in: 5...100, using: &random) : .random(in: 0...2, using: &random)
+        let delay = seconds(0...2, or: 5...100, percent: 10, .cardToken, phone)
         plan(.cardToken(id), on: phone, in: delay, epoch: nil)
         return id
     }
@@ -219,8 +241,8 @@ extension Life {
     /// ActivityKit takes a moment to end a card, and does not if the app dies.
     func endByApp(_ id: String, on phone: Int) {
         guard let index = phones[phone].card(id), let epoch = phones[phone].process?.epoch else { return }
-        phones[phone].cards[index].isEndAsked = true
-        plan(.endByApp(id), on: phone, in: .random(in: 0...0.2, using: &random), epoch: epoch)
+        if phones[phone].cards[index].endAskedAt == nil { phones[phone].cards[index].endAskedAt = now }
+        plan(.endByApp(id), on: phone, in: seconds(0...0.2, .endByApp, phone), epoch: epoch)
     }
 
     func receive(_ push: Push, on phone: Int) {

@@ -10,6 +10,7 @@ struct LifePlan {
     /// Whether the story of each life is printed.
     var isTelling = false
 
+    private static let atOnce = 8
     /// 2026-03-01T17:00:00Z
     static let beginning: Double = 1_772_384_400
 
@@ -24,40 +25,54 @@ struct LifePlan {
         isTelling = environment["TALLY_APP_LIVES_STORY"] != nil
     }
 
+    /// Plays all lives, some at the same time.
     func play() async throws -> LifeTally {
         var tally = LifeTally(kind: kind)
-        for seed in seeds {
-            let server = ModelServer(beginning: Self.beginning)
-            let life = Life(seed: seed, kind: kind, server: server, beginning: Self.beginning)
-            try await life.live(steps: steps)
-            if isTelling { print(life.story.joined(separator: "\n")) }
-            tally.add(life)
+        try await withThrowingTaskGroup(of: PlayedLife.self) { group in
+            var left = seeds.makeIterator()
+            for seed in (0..<Self.atOnce).compactMap({ _ in left.next() }) { group.addTask { try await play(seed) } }
+            while let life = try await group.next() {
+                if isTelling { print(life.story.joined(separator: "\n")) }
+                tally.add(life)
+                if let seed = left.next() { group.addTask { try await play(seed) } }
+            }
         }
         return tally
     }
+
+    private func play(_ seed: UInt64) async throws -> PlayedLife {
+        let server = ModelServer(beginning: Self.beginning)
+        let life = Life(seed: seed, kind: kind, server: server, beginning: Self.beginning)
+        try await life.live(steps: steps)
+        return PlayedLife(seed: seed, broken: life.broken, story: isTelling ? life.story : [])
+    }
+}
+
+/// What came of one life.
+struct PlayedLife: Sendable {
+    let seed: UInt64
+    let broken: [BrokenPromise]
+    let story: [String]
 }
 
 /// What came of many lives.
 struct LifeTally {
-    struct First {
-        let seed: UInt64
-        let promise: BrokenPromise
-    }
+    private static let mostTold = 20
 
     let kind: LibraryKind
     private(set) var lives = 0
     private(set) var broken = 0
     private(set) var byPromise: [Promise: Int] = [:]
-    /// The first broken promise of each of the first lives that broke one.
-    private(set) var firsts: [First] = []
+    /// Some of the lives that broke a promise, by seed.
+    private(set) var firsts: [PlayedLife] = []
 
     init(kind: LibraryKind) { self.kind = kind }
 
-    mutating func add(_ life: Life) {
+    mutating func add(_ life: PlayedLife) {
         lives += 1
-        guard let first = life.broken.first else { return }
+        guard !life.broken.isEmpty else { return }
         broken += 1
-        if firsts.count < 20 { firsts.append(First(seed: life.seed, promise: first)) }
+        firsts = (firsts + [life]).sorted { $0.seed < $1.seed }.prefix(Self.mostTold).map(\.self)
         for promise in Set(life.broken.map(\.promise)) { byPromise[promise, default: 0] += 1 }
     }
 

@@ -74,8 +74,6 @@ final class ModelServer: LifeServer {
                 for id in activities.keys { activities[id]?.cards[report.deviceID]?.generation = 0 }
             }
             device.installation = installation
-        } else if device.installation != nil, isNumbered {
-            return Self.stale("stale_installation")
         }
         devices[report.deviceID] = device
         switch report.news {

@@ -4,7 +4,7 @@
 enum TrueCause: String, Sendable {
     case user, system, app
 
-    func agrees(with cause: CardEnding.Cause) -> Bool { cause == .unknown || cause.rawValue == rawValue }
+    func agrees(with cause: CardEnding.Cause) -> Bool { cause.rawValue == rawValue }
 }
 
 /// A card as iOS has it.
@@ -15,6 +15,7 @@ struct PhoneCard: Sendable {
     let isAppStarted: Bool
     /// Its update token.
     var token: String?
+    var tokenAt: Double = 0
     var state = CardState.active
     /// Why it takes no more updates; nil while it does.
     var cause: TrueCause?
@@ -22,10 +23,16 @@ struct PhoneCard: Sendable {
     var goneAt: Double?
     /// Whether the app that runs now was told the token as it is.
     var isTokenTold = false
-    /// Whether the app has asked iOS to end it.
-    var isEndAsked = false
+    /// When the app asked iOS to end it; nil if it has not.
+    var endAskedAt: Double?
+    /// Whether a process was told of it and went on, so that the library has stored it.
+    var wasTold = false
+    /// Whether the phone's clock was set while the card was there.
+    var hasClockChanged = false
 
     var isLive: Bool { cause == nil }
+    /// Whether it is to stay on the screen.
+    var stays: Bool { isLive && endAskedAt == nil }
 }
 
 /// What the streams of ActivityKit tell, in the order of each stream.
@@ -66,14 +73,30 @@ struct AppProcess {
     var silentStreams: Set<String> = []
     /// When each stream is free for its next news.
     var streamFree: [String: Double] = [:]
-    /// Cards whose streams are listened to.
+    /// Cards whose streams are listened to, and those of them that were live when that began.
     var watched: Set<String> = []
+    var watchedLive: Set<String> = []
     /// The property of the start token stays empty.
     var hasEmptyTokenProperty = false
     /// Properties are empty until then.
     var propertiesSince: Double
     /// Whether the start token as it is was told in this process.
     var isStartTokenTold = false
+    /// Since when it runs without a pause.
+    var awakeSince: Double
+    /// When the process was first told of each card.
+    var told: [String: Double] = [:]
+    /// Cards of which a stream told that they ended, or that they left the screen.
+    var toldEnded: Set<String> = []
+    var toldDismissed: Set<String> = []
+}
+
+/// News that Tally has confirmed to the app.
+struct ConfirmedNews {
+    let news: News
+    let device: String
+    /// By the phone's clock.
+    let at: Double
 }
 
 /// A phone with one app.
@@ -103,11 +126,40 @@ struct Phone {
     var isThere = true
     /// When Tally learned who is signed in; nil if it has not.
     var userKnownAt: Double?
+    /// Whether a sign-out has begun. If the app dies in it, TallyKit may have stored it, and the next process goes on with it
+    /// until the app says who is there.
     var isSigningOut = false
-    /// Whether a report of the user who is signed in got no answer.
+    /// When the user before left; nil if nobody did.
+    var leftAt: Double?
+    /// Whether the clock was set since then.
+    var hasClockChangedSinceLeft = false
+    /// When the app first reported who is signed in, and the number of that report.
+    var userToldAt: Double?
+    var firstReportOfUser: Int?
+    /// When the app learned that Tally knows it.
+    var userConfirmedAt: Double?
+    /// When the app, awake, first knew that no push comes any more for the user before.
+    var lateStartsOverAt: Double?
+    /// Whether the last report of the user who is signed in got no answer.
     var hasLostAnswer = false
+    /// The number of the last report on each subject.
+    var lastSent: [Subject: Int] = [:]
+    /// What Tally has confirmed to the app.
+    var confirmed: [Subject: ConfirmedNews] = [:]
+    /// How often each piece of news was sent in this calm wake.
+    var sentInWake: [News: Int] = [:]
     /// Whether it had a calm wake.
     var hasWoken = false
+
+    /// Another user is there now, or nobody.
+    mutating func forgetUser() {
+        userKnownAt = nil
+        userToldAt = nil
+        firstReportOfUser = nil
+        userConfirmedAt = nil
+        lateStartsOverAt = nil
+        hasLostAnswer = false
+    }
 
     func card(_ id: String) -> Int? { cards.firstIndex { $0.id == id } }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import TallyClient
 @testable import TallyKit
 
-/// Swift in the documents is an excerpt of what is compiled in the folder Snippets.
+/// Swift in the documents is an excerpt of what is compiled: of the sample app, or of a file in the folder Snippets.
 @Suite("Swift samples")
 struct SnippetTests {
     @Test(
@@ -16,7 +16,8 @@ struct SnippetTests {
         #expect(!blocks.isEmpty)
         for block in blocks {
             let file = (block.mark ?? "").dropFirst("snippet: ".count)
-            let source = try Document(path: "Tests/DocumentationTests/Snippets/\(file)").text()
+            let folder = file.contains("/") ? "docs/samples/app" : "Tests/DocumentationTests/Snippets"
+            let source = try Document(path: "\(folder)/\(file)").text()
             #expect(source.contains("\n" + block.text + "\n"), "\(path) and \(file) differ:\n\(block.text)")
         }
     }
@@ -53,7 +54,6 @@ struct SnippetTests {
         let sample = try properties("docs/samples/GameAttributes.swift")
         #expect(sample.filter { $0.hasPrefix("var ") }.count == 11)
         for path in [
-            "Tests/DocumentationTests/Snippets/MatchdayApp.swift",
             "Tests/DocumentationTests/Snippets/MatchBackend.swift",
             "Sources/APNSSimulator/SampleTypes/GameAttributes.swift",
         ] {

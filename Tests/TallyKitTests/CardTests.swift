@@ -37,7 +37,7 @@ struct CardTests {
         Ending(
             name: "ended by the app",
             life: {
-                $0.handle(.ending(card: "card-1")); $0.turn("card-1", .dismissed)
+                $0.handle(.ending($0.reading.cards[0])); $0.turn("card-1", .dismissed)
             },
             cause: .app
         ),

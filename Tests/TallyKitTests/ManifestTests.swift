@@ -25,7 +25,7 @@ struct ManifestTests {
         let onLinux = manifest.matches(of: /#if os\(Linux\)\n(?:(?!#endif)[\s\S])*?(?=#else|#endif)/).map {
             String($0.output)
         }
-        for name in ["ActivityKit", "UIKit"] {
+        for name in ["ActivityKit", "UIKit", "SwiftUI", "WidgetKit", "sample-app", "sample-widget"] {
             let mentions = manifest.components(separatedBy: "\"\(name)\"").count - 1
             #expect(onLinux.map { $0.components(separatedBy: "\"\(name)\"").count - 1 }.reduce(0, +) == mentions)
         }

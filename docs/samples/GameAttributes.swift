@@ -1,6 +1,6 @@
 import ActivityKit
 
-struct GameAttributes: ActivityAttributes {
+struct GameAttributes: ActivityAttributes, Sendable {
     struct ContentState: Codable, Hashable, Sendable {
         var homeScore: Int
         var awayScore: Int

@@ -8,7 +8,7 @@ package struct SeenCard: Hashable, Sendable {
     package var state: CardState
     /// Its update token as hex text; nil while iOS has given none.
     package var updateToken: String?
-    /// Whether the stream of states told it, which tells all states in their order.
+    /// Whether the stream of states told it, and has done so since the card was live. Then no state was left out.
     package var isFromStates: Bool
 
     package init(

@@ -17,8 +17,8 @@ package enum Event: Sendable {
     /// The app is about to start a card, and whether it could.
     case starting(activity: String, AppStart)
     case notStarted(activity: String)
-    /// The app ends a card.
-    case ending(card: String)
+    /// The app ends a card, which no stream may have told before.
+    case ending(SeenCard)
     /// Who is signed in, as the app says at each launch.
     case signedIn(String)
     case signedOut

@@ -17,7 +17,7 @@ extension Machine {
             trials[subject, default: Trial()].fail(at: now, using: &random)
             tell(problem(code, answer, subject), &actions)
         case 408, 429, 500...:
-            if let pause = answer.retryAfter { memory.pausedUntil = now + min(pause, Trial.longestWait) }
+            if let pause = answer.retryAfter { memory.pause = Pause(min(pause, Trial.longestWait), from: now) }
             trials[subject, default: Trial()].fail(at: now, least: answer.retryAfter ?? 0, using: &random)
             tell(problem(.noAnswer, answer, subject), &actions)
         default:
@@ -42,7 +42,9 @@ extension Machine {
             guard flight.session == memory.session else { return }
             memory.confirmedPhone = confirmed
             if !memory.signedOut { memory.leaver = nil }
-            if memory.signedOut, memory.signOutConfirmed == nil { memory.signOutConfirmed = now }
+            if memory.signedOut, memory.leaver != nil, memory.lateStarts == nil {
+                memory.lateStarts = Pause(Self.lateStarts, from: now)
+            }
         case .activity(let activity):
             memory.confirmedCards[activity] = confirmed
             if case .card(let news) = confirmed.news, news.reach != .gone {

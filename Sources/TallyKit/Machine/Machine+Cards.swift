@@ -18,6 +18,12 @@ extension Machine {
             see(card, at: now, &actions)
         }
         missCards(of: reading, at: now, &actions)
+        if tokenReading?.end(at: now) == nil { tokenReading = waitForToken(at: now) }
+        // Cards that came while the app slept are known now, and what comes later is nobody's who left.
+        if areLateStartsOver(at: now) {
+            memory.lateStarts = nil
+            memory.leaver = nil
+        }
         for activity in memory.activities { judge(activity, found: Set(reading.cards.map(\.id)), at: now, &actions) }
     }
 
@@ -61,7 +67,9 @@ extension Machine {
             updateToken: seen.updateToken,
             start: start
         )
-        if start == nil, isAfterSignOut(now) { return endCard(seen.id, .signedOut, at: now, &actions) }
+        tokenReadings = 0
+        tokenReading = waitForToken(at: now)
+        if start == nil, isAfterSignOut { return endCard(seen.id, .signedOut, at: now, &actions) }
         judge(seen.activity, found: [], at: now, &actions)
         // The elder card may be gone already: only a reading tells.
         if others.contains(where: \.isLive) { lastReading = nil }
@@ -85,12 +93,23 @@ extension Machine {
     }
 
     /// Cards that pushes start for a user who is no longer there.
-    private func isAfterSignOut(_ now: Moment) -> Bool {
+    private var isAfterSignOut: Bool {
         guard memory.leaver != nil else { return false }
         // Nobody starts a card for the next user before Tally hears of that user.
-        guard memory.signedOut else { return !memory.hasToldUser }
-        guard let confirmed = memory.signOutConfirmed else { return true }
-        return Trial.pending(confirmed + Self.lateStarts, at: now) != nil
+        return memory.signedOut || !memory.hasToldUser
+    }
+
+    /// The stream that tells the token of a new card may be silent.
+    private mutating func waitForToken(at now: Moment) -> Pause? {
+        let isMissing = memory.cards.values.contains { $0.isLive && $0.updateToken == nil && $0.start?.channel == nil }
+        guard isMissing, tokenReadings < Self.mostTokenReadings else { return nil }
+        tokenReadings += 1
+        return Pause(Self.secondReadingAfter * Double(1 << (tokenReadings - 1)), from: now)
+    }
+
+    /// Whether all pushes have come for whoever left. The first reading after a launch may come too early.
+    func areLateStartsOver(at now: Moment) -> Bool {
+        memory.lateStarts.map { $0.end(at: now) == nil } == true && secondReading == nil
     }
 
     mutating func endCard(_ id: String, _ reason: AppEnd, at now: Moment, _ actions: inout [Action]) {
@@ -118,21 +137,25 @@ extension Machine {
     private mutating func missCards(of reading: Reading, at now: Moment, _ actions: inout [Action]) {
         let found = Set(reading.cards.map(\.id))
         for card in memory.cards.values.sorted(by: { $0.number < $1.number })
-        where card.isLive && reading.types.contains(card.type) && !found.contains(card.id) {
-            guard missing.contains(card.id), Trial.pending(secondReading, at: now) == nil else {
+        where card.ending == nil && reading.types.contains(card.type) && !found.contains(card.id) {
+            guard missing.contains(card.id), secondReading?.end(at: now) == nil else {
                 missing.insert(card.id)
-                secondReading = secondReading ?? now + Self.secondReadingAfter
+                secondReading = secondReading ?? Pause(Self.secondReadingAfter, from: now)
                 continue
             }
             missing.remove(card.id)
             memory.cards[card.id]?.state = .dismissed
-            end(card.id, by: .unknown, at: now, &actions)
+            end(card.id, by: card.endedByApp == nil ? .unknown : .app, at: now, &actions)
         }
     }
 
+    /// Cards whose end Tally has not confirmed stay.
     mutating func forgetOldCards(at now: Moment) {
+        let unconfirmed = Set(memory.unconfirmedActivities)
         for card in memory.cards.values
-        where card.ending != nil && now - card.firstSeen > Self.longestLife + Self.overFor {
+        where card.ending != nil && now - card.firstSeen > Self.longestLife + Self.overFor
+            && !unconfirmed.contains(card.activity)
+        {
             memory.cards[card.id] = nil
             if !memory.cards.values.contains(where: { $0.activity == card.activity }) {
                 memory.confirmedCards[card.activity] = nil

@@ -2,10 +2,15 @@ extension Machine {
     /// Does what can be done now: reads, asks for a ticket, sends.
     mutating func work(at now: Moment, _ actions: inout [Action]) {
         giveUp(at: now)
-        if let second = secondReading, Trial.pending(second, at: now) == nil {
+        if let second = secondReading, second.end(at: now) == nil {
             secondReading = nil
             lastReading = nil
         }
+        if let pause = tokenReading, pause.end(at: now) == nil {
+            tokenReading = nil
+            lastReading = nil
+        }
+        if areLateStartsOver(at: now) { lastReading = nil }
         guard memory.facts != nil else { return }
         let due = subjects.filter { dueNews(of: $0, at: now) != nil && waits($0, at: now) == nil }
         // Whatever is reported is read first: a stream may be silent or late.
@@ -47,10 +52,10 @@ extension Machine {
 
     /// Until when a subject waits; nil if it can be reported now.
     private func waits(_ subject: Subject, at now: Moment) -> Moment? {
-        if let flight = flights.values.first(where: { $0.report.subject == subject }) {
+        if let flight = flights.values.first(where: { $0.report.subject == subject && !$0.isDoubtful }) {
             return flight.since + Self.givenUpAfter
         }
-        return [Trial.pending(memory.pausedUntil, at: now), trials[subject]?.due(at: now)].compactMap(\.self).max()
+        return [memory.pause?.end(at: now), trials[subject]?.due(at: now)].compactMap(\.self).max()
     }
 
     private mutating func send(_ subject: Subject, at now: Moment, _ actions: inout [Action]) {
@@ -72,23 +77,26 @@ extension Machine {
             news: news,
             facts: facts
         )
+        flights = flights.filter { $0.value.report.subject != subject }
         flights[report.number] = Flight(report: report, session: memory.session, since: now)
         actions.append(.send(report))
     }
 
     private mutating func giveUp(at now: Moment) {
         for (number, flight) in flights where now - flight.since >= Self.givenUpAfter || now < flight.since {
-            flights[number] = nil
+            flights[number]?.isDoubtful = true
         }
     }
 
     /// Whether something is on its way or due, so that the app had better not be suspended.
-    package var isBusy: Bool { !flights.isEmpty || asked != nil || isReading || wake != nil }
+    package var isBusy: Bool {
+        flights.values.contains { !$0.isDoubtful } || asked != nil || isReading || nextReport != nil
+    }
 
-    /// When there is something to do without an event; nil if never.
-    func nextWake(at now: Moment) -> Moment? {
+    /// When there is something to read or to report without an event; nil if never.
+    func nextReport(at now: Moment) -> Moment? {
         guard memory.facts != nil else { return nil }
-        var moments = [Trial.pending(secondReading, at: now)]
+        var moments = [secondReading?.end(at: now), tokenReading?.end(at: now)]
         for subject in subjects where dueNews(of: subject, at: now) != nil {
             moments.append(waits(subject, at: now) ?? (asked == nil ? ticketTrial.due(at: now) : nil))
         }

@@ -20,7 +20,7 @@ extension Machine {
         memory.session += 1
         memory.user = user
         memory.signedOut = user == nil
-        memory.signOutConfirmed = nil
+        memory.lateStarts = nil
         memory.hasToldUser = false
         memory.ticket = nil
         asked = nil

@@ -16,14 +16,19 @@ package struct Machine: Sendable {
     var ticketCount = 0
     /// When ActivityKit's properties were read last, and whether they are being read.
     var lastReading: Moment?
+    /// Until the properties are read for a token that iOS has not given yet, and how many times they were.
+    var tokenReading: Pause?
+    var tokenReadings = 0
     var isReading = false
-    /// When the second reading after a launch is due.
-    var secondReading: Moment?
+    /// Until the second reading after a launch is due.
+    var secondReading: Pause?
     /// Cards that one reading did not find.
     var missing: Set<String> = []
     /// Problems that were told, until the subject succeeds.
     var told: Set<KitProblem> = []
     var wake: Moment?
+    /// The part of ``wake`` that keeps the app awake.
+    var nextReport: Moment?
 
     /// - Parameters:
     ///   - memory: What was stored; nil at the first launch.
@@ -46,9 +51,13 @@ package struct Machine: Sendable {
     package mutating func handle(_ event: Event, at now: Moment) -> [Action] {
         let before = memory
         var actions: [Action] = []
+        secondReading = secondReading?.restarted(at: now)
+        memory.lateStarts = memory.lateStarts?.restarted(at: now)
         take(event, at: now, &actions)
         work(at: now, &actions)
-        let next = nextWake(at: now)
+        nextReport = nextReport(at: now)
+        // The end of late starts is worth no background time.
+        let next = [nextReport, memory.lateStarts?.end(at: now)].compactMap(\.self).min()
         if next != wake {
             wake = next
             actions.append(.wake(at: next))
@@ -63,13 +72,18 @@ package struct Machine: Sendable {
         case .foreground: foreground(at: now)
         case .timer: wake = nil
         case .read(let reading): take(reading, at: now, &actions)
-        case .startToken(let type, let token): memory.facts?.startTokens[type] = token
+        case .startToken(let type, let token):
+            guard memory.facts?.startTokens[type] != token else { break }
+            memory.facts?.startTokens[type] = token
+            // A stream may be late. If the property says something else, that is newer.
+            lastReading = nil
         case .deviceToken(let token): memory.facts?.deviceToken = token
         case .card(let card): see(card, at: now, &actions)
         case .starting(let activity, let start): memory.starting[activity] = start
         case .notStarted(let activity): memory.starting[activity] = nil
         case .ending(let card):
-            if memory.cards[card]?.endedByApp == nil { memory.cards[card]?.endedByApp = .asked }
+            see(card, at: now, &actions)
+            if memory.cards[card.id]?.endedByApp == nil { memory.cards[card.id]?.endedByApp = .asked }
         case .signedIn(let user): signIn(user, at: now, &actions)
         case .signedOut: signOut(at: now, &actions)
         case .ticket(let ticket, let request, let failure): take(ticket, for: request, failure, at: now, &actions)
@@ -89,15 +103,17 @@ package struct Machine: Sendable {
         // Before the first unlock, iOS does not tell it.
         if memory.vendor == nil { memory.vendor = vendor }
         lastReading = nil
-        secondReading = now + Self.secondReadingAfter
+        secondReading = Pause(Self.secondReadingAfter, from: now)
+        tokenReadings = 0
         forgetOldCards(at: now)
     }
 
     private mutating func foreground(at now: Moment) {
         lastReading = nil
+        tokenReadings = 0
         // Answers may have been lost while the app was suspended.
         for (number, flight) in flights where now - flight.since > Self.suspectAfter || now < flight.since {
-            flights[number] = nil
+            flights[number]?.isDoubtful = true
         }
         for subject in trials.keys where trials[subject]?.parkedNews == nil { trials[subject] = nil }
         ticketTrial = Trial()
@@ -125,6 +141,8 @@ package struct Machine: Sendable {
 extension Machine {
     /// A property may be empty at launch and filled soon after.
     static let secondReadingAfter: Double = 2
+    /// While a card has no token, the properties are read so many times, with pauses that double.
+    static let mostTokenReadings = 5
     /// A report without an answer for so long is sent again when the app comes to the foreground.
     static let suspectAfter: Double = 30
     /// A report without an answer for so long is given up.
@@ -140,4 +158,6 @@ struct Flight: Sendable {
     let report: Report
     let session: Int
     let since: Moment
+    /// Whether the next report need not wait for its answer. The answer still counts, until the next report leaves.
+    var isDoubtful = false
 }

@@ -21,11 +21,11 @@ package struct Memory: Codable, Hashable, Sendable {
     package var leaver: String?
     /// Whether Tally may have heard who is signed in.
     package var hasToldUser = false
-    /// When Tally confirmed the sign-out.
-    package var signOutConfirmed: Moment?
+    /// For how long pushes that Apple still stored may come, once Tally has confirmed a sign-out.
+    package var lateStarts: Pause?
     package var ticket: HeldTicket?
-    /// Tally asked to be left alone until then.
-    package var pausedUntil: Moment?
+    /// Tally asked to be left alone.
+    package var pause: Pause?
     package var facts: PhoneFacts?
     package var confirmedPhone: Confirmed?
     /// By ActivityKit's id.

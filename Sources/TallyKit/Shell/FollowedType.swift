@@ -42,12 +42,18 @@ final class Followed<Attributes: TallyAttributes>: FollowedType {
     /// A card may be told by the property and by the stream.
     func watch(_ card: Activity<Attributes>) {
         guard watched.insert(card.id).inserted else { return }
-        take(.card(Self.seen(card)))
+        let first = Self.seen(card)
+        take(.card(first))
         Task {
             for await token in card.pushTokenUpdates { take(.card(Self.seen(card, token: token))) }
         }
         Task {
-            for await state in card.activityStateUpdates { take(.card(Self.seen(card, state: state))) }
+            for await state in card.activityStateUpdates {
+                var news = Self.seen(card, state: state)
+                // Of a card that was over before, the stream tells the last state alone.
+                news.isFromStates = !first.state.isOver
+                take(.card(news))
+            }
         }
     }
 

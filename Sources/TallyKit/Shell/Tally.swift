@@ -19,15 +19,28 @@ public final class Tally {
     ///   - environment: `sandbox` or `production`. Nil: what the build's profile says.
     ///   - ticket: Gets a registration ticket from your backend, for the user who is signed in. After a sign-out it names no
     ///     user.
-    public init(
+    public convenience init(
         server: URL,
         app: String,
         environment: String? = nil,
         ticket: @escaping @Sendable (TicketRequest) async throws -> Ticket
     ) {
+        self.init(server: server, app: app, environment: environment, folder: Self.folder, ticket: ticket)
+    }
+
+    /// - Parameters:
+    ///   - folder: For all that TallyKit keeps.
+    ///   - adjust: Changes the settings of connections; for tests.
+    package init(
+        server: URL,
+        app: String,
+        environment: String? = nil,
+        folder: URL,
+        adjust: (URLSessionConfiguration) -> Void = { _ in },
+        ticket: @escaping @Sendable (TicketRequest) async throws -> Ticket
+    ) {
         let link = Link()
-        let folder = Self.folder
-        let sender = ReportSender(server: server, app: app, folder: folder) { link.answered($0) }
+        let sender = ReportSender(server: server, app: app, folder: folder, adjust: adjust) { link.answered($0) }
         let driver = Driver(
             file: MemoryFile(folder: folder),
             vendor: UIDevice.current.identifierForVendor?.uuidString,
@@ -44,6 +57,7 @@ public final class Tally {
         link.sender = sender
         self.driver = driver
         self.link = link
+        Task { await sender.removeOldBodies() }
         driver.take(.launched(Self.facts(environment: environment)))
         observe(UIApplication.willEnterForegroundNotification)
         observe(UIApplication.protectedDataDidBecomeAvailableNotification)
@@ -101,7 +115,7 @@ public final class Tally {
     /// - Parameter activity: The id of the activity.
     public func end(_ activity: String) async {
         for card in link.read().cards where card.activity == activity {
-            driver.take(.ending(card: card.id))
+            driver.take(.ending(card))
             for type in link.types.values { type.endCard(card.id) }
         }
     }
@@ -191,13 +205,7 @@ private final class Link {
     var types: [String: any FollowedType] = [:]
     private var assertion = UIBackgroundTaskIdentifier.invalid
 
-    func answered(_ event: Event) {
-        switch event {
-        case .answer(let number, _), .noAnswer(let number): sender?.forget(number)
-        default: break
-        }
-        driver?.take(event)
-    }
+    func answered(_ event: Event) { driver?.take(event) }
 
     func read() -> Reading {
         let permissions = ActivityAuthorizationInfo()

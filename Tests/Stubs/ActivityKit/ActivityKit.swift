@@ -2,7 +2,7 @@
 // Apple documents them.
 
 // What TallyKit and the sample app use of Apple's ActivityKit, by its names and types (Apple, ActivityKit, "Activity"), so
-// that they are compiled where there is no iOS. Nothing of it does anything.
+// that they are compiled where there is no iOS. It shows what a test puts on the `Stage`; without a test, nothing.
 
 @_exported public import Foundation
 // On Apple's systems Foundation has URLSession itself.
@@ -51,18 +51,19 @@ public final class Activity<Attributes: ActivityAttributes & Sendable>: Identifi
 where Attributes.ContentState: Sendable {
     public let id: String
     public let attributes: Attributes
+    package let card = Card()
 
-    public static var activities: [Activity<Attributes>] { [] }
-    public static var activityUpdates: AsyncStream<Activity<Attributes>> { AsyncStream { $0.finish() } }
-    public static var pushToStartToken: Data? { nil }
-    public static var pushToStartTokenUpdates: AsyncStream<Data> { AsyncStream { $0.finish() } }
+    public static var activities: [Activity<Attributes>] { Stage<Attributes>.this.cards }
+    public static var activityUpdates: AsyncStream<Activity<Attributes>> { Stage<Attributes>.this.appearances.stream() }
+    public static var pushToStartToken: Data? { Stage<Attributes>.this.startToken }
+    public static var pushToStartTokenUpdates: AsyncStream<Data> { Stage<Attributes>.this.startTokens.stream() }
 
-    public var activityState: ActivityState { .active }
-    public var activityStateUpdates: AsyncStream<ActivityState> { AsyncStream { $0.finish() } }
-    public var pushToken: Data? { nil }
-    public var pushTokenUpdates: AsyncStream<Data> { AsyncStream { $0.finish() } }
+    public var activityState: ActivityState { card.state }
+    public var activityStateUpdates: AsyncStream<ActivityState> { card.states.stream() }
+    public var pushToken: Data? { card.token }
+    public var pushTokenUpdates: AsyncStream<Data> { card.tokens.stream() }
 
-    init(id: String, attributes: Attributes) {
+    package init(id: String, attributes: Attributes) {
         self.id = id
         self.attributes = attributes
     }
@@ -72,11 +73,17 @@ where Attributes.ContentState: Sendable {
         content: ActivityContent<Attributes.ContentState>,
         pushType: PushType?
     ) throws -> Activity<Attributes> {
-        throw ActivityAuthorizationError()
+        guard let id = Stage<Attributes>.this.nextID else { throw ActivityAuthorizationError() }
+        let activity = Activity(id: id, attributes: attributes)
+        Stage<Attributes>.this.cards.append(activity)
+        return activity
     }
 
     public func end(
         _ content: ActivityContent<Attributes.ContentState>?,
         dismissalPolicy: ActivityUIDismissalPolicy
-    ) async {}
+    ) async {
+        Stage<Attributes>.this.cards.removeAll { $0.id == id }
+        card.turn(.dismissed)
+    }
 }

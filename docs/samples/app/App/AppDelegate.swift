@@ -6,32 +6,11 @@ import Foundation
 import TallyKit
 import UIKit
 
-struct GameAttributes: ActivityAttributes, Sendable {
-    struct ContentState: Codable, Hashable, Sendable {
-        var homeScore: Int
-        var awayScore: Int
-        /// Minute of play, 0 to 120.
-        var minute: Int
-        /// For example `firstHalf`, `halfTime`, `extraTimeFirst`, `penalties`, `ended`.
-        var period: String
-        /// For example `GOAL Messi 23' (pen.)`.
-        var lastEvent: String?
-        var homePenalties: Int?
-        var awayPenalties: Int?
-    }
-
-    var homeTeam: String
-    var awayTeam: String
-    var competition: String?
-    /// The id of the activity. Tally fills it (`id_attribute` in the policy), so the app knows which match a card is of.
-    var activityId: String
-}
-
 extension GameAttributes: TallyAttributes {
     var tallyID: String { activityId }
 }
 
-/// The app's delegate (in SwiftUI with `@UIApplicationDelegateAdaptor`).
+/// The app's delegate, which SwiftUI makes.
 final class AppDelegate: NSObject, UIApplicationDelegate {
     @MainActor static let tally = Tally(
         server: URL(string: "https://tally.example.com:8443")!,
@@ -74,10 +53,4 @@ enum Backend {
         let (answer, _) = try await URLSession.shared.data(for: post)
         return try TallyJSON.decoder.decode(Ticket.self, from: answer)
     }
-}
-
-/// A card that the app starts when the user taps "Follow". Your backend has created the activity, and gave its content and revision.
-@MainActor
-func follow(_ game: GameAttributes, _ content: GameAttributes.ContentState, revision: Int) async throws {
-    _ = try await AppDelegate.tally.start(game, content, revision: revision)
 }

@@ -1,0 +1,22 @@
+/// A promise that a life broke.
+struct BrokenPromise: Error, Hashable, CustomStringConvertible {
+    let promise: Promise
+    let detail: String
+
+    var description: String { "\(promise.rawValue): \(detail)" }
+}
+
+/// What TallyKit promises.
+enum Promise: String, CaseIterable, Sendable {
+    case startTokenKnown = "Tally knows the start token within one wake"
+    case cardKnown = "Tally knows the card's token within one wake"
+    case endKnown = "Tally knows within one wake that a card is gone"
+    case userKnown = "Tally knows within one wake who is signed in"
+    case oneCard = "an activity has one card"
+    case wantedStays = "a card that somebody wants is not ended"
+    case staysDismissed = "a dismissed card does not come back"
+    case rightCause = "the app is told rightly who ended a card"
+    case nothingAfterSignOut = "nothing of a signed-out user stays"
+    case twoPhones = "two phones are two devices"
+    case quiet = "an app that has nothing new to say is quiet"
+}

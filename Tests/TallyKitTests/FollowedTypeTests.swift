@@ -1,0 +1,100 @@
+import ActivityKit
+import Foundation
+import Testing
+
+@testable import TallyKit
+
+/// How TallyKit reads ActivityKit, of which a stand-in shows what a test says.
+@MainActor
+@Suite("The cards of a type")
+struct FollowedTypeTests {
+    /// What a followed type has told.
+    @MainActor
+    private final class Ear {
+        private(set) var events: [Event] = []
+        private let (stream, newEvent) = AsyncStream<Event>.makeStream()
+
+        func take(_ event: Event) {
+            events.append(event)
+            newEvent.yield(event)
+        }
+
+        /// The next card that is told, of those that meet a condition.
+        func card(where isMeant: (SeenCard) -> Bool = { _ in true }) async throws -> SeenCard {
+            for await event in stream {
+                if case .card(let card) = event, isMeant(card) { return card }
+            }
+            throw CancellationError()
+        }
+    }
+
+    @Test("what is there is told at once: the start token and the cards")
+    func atOnce() {
+        struct There: TestAttributes { var order = "order-1" }
+        let stage = Stage<There>.this
+        stage.startToken = Data([0x0A, 0xFF])
+        stage.cards = [Activity(id: "card-1", attributes: There())]
+        let ear = Ear()
+        let followed = Followed<There> { ear.take($0) }
+        followed.listen()
+        guard case .startToken("There", "0aff") = ear.events.first else { return #expect(Bool(false)) }
+        guard case .card(let card) = ear.events.last else { return #expect(Bool(false)) }
+        #expect(card == SeenCard(id: "card-1", activity: "order-1", type: "There"))
+        var reading = Reading()
+        followed.read(into: &reading)
+        #expect(reading.types == ["There"] && reading.startTokens == ["There": "0aff"] && reading.cards == [card])
+    }
+
+    @Test("a card is listened to once, and its property wins over a late stream of tokens")
+    func property() async throws {
+        struct Late: TestAttributes { var order = "order-1" }
+        let card = Activity(id: "card-1", attributes: Late())
+        let ear = Ear()
+        let followed = Followed<Late> { ear.take($0) }
+        followed.watch(card)
+        followed.watch(card)
+        #expect(ear.events.count == 1)
+        card.card.token = Data([2])
+        // The tasks that listen have to begin.
+        while card.card.tokens.listenerCount == 0 { await Task.yield() }
+        card.card.tokens.tell(Data([1]))
+        #expect(try await ear.card { $0.updateToken != nil }.updateToken == "02")
+    }
+
+    @Test("the stream of states is trusted if it began while the card was live", arguments: [true, false])
+    func states(isLive: Bool) async throws {
+        struct Over: TestAttributes { var order = "order-1" }
+        let card = Activity(id: "card-1", attributes: Over())
+        if !isLive { card.card.turn(.dismissed) }
+        let ear = Ear()
+        Followed<Over> { ear.take($0) }.watch(card)
+        _ = try await ear.card()
+        while card.card.states.listenerCount == 0 { await Task.yield() }
+        card.card.turn(.dismissed)
+        let news = try await ear.card()
+        #expect(news.state == .dismissed && news.isFromStates == isLive)
+    }
+
+    @Test("a card that TallyKit ends leaves the screen")
+    func ends() async {
+        struct Ended: TestAttributes { var order = "order-1" }
+        let stage = Stage<Ended>.this
+        stage.cards = [Activity(id: "card-1", attributes: Ended())]
+        let followed = Followed<Ended> { _ in }
+        followed.endCard("another")
+        followed.endCard("card-1")
+        while !stage.cards.isEmpty { await Task.yield() }
+        #expect(stage.cards.isEmpty)
+    }
+}
+
+/// Attributes of a test; each has its own type, since ActivityKit keeps the cards by type.
+protocol TestAttributes: TallyAttributes where ContentState == TestState {
+    var order: String { get }
+}
+
+extension TestAttributes {
+    var tallyID: String { order }
+}
+
+struct TestState: Codable, Hashable, Sendable {}

@@ -1,0 +1,1 @@
+../../GameAttributes.swift
