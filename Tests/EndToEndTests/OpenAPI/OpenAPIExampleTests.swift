@@ -125,6 +125,7 @@ struct OpenAPIExampleTests {
             try await api.send("updateActivity", example, Self.activity("final"), status: 202)
         }
         try await api.send("changeAudience", "add", Self.activity("final"), status: 202)
+        try await api.send("changeAudience", "add_topic", Self.activity("final"), status: 202)
         try await api.send("changeAudience", "remove", Self.activity("final"), status: 202)
         try await api.send("changeAudience", "add_with_alert", Self.activity("semi"), status: 202)
         try await api.send("listActivities", nil, Self.app, query: "?state=live")
