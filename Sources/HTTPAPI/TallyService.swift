@@ -181,11 +181,12 @@ package protocol TallyService: Sendable {
         containing part: String?,
         _ page: PageRequest
     ) async throws -> Page<ActivityResource>
-    /// The history of an activity, or of one device in it, newest first.
+    /// The history of an activity, or of one device or one user in it, newest first.
     func timeline(
         _ app: BundleID,
         _ id: ActivityID,
         device: DeviceID?,
+        user: UserID?,
         _ page: PageRequest
     ) async throws -> TimelineAnswer
 

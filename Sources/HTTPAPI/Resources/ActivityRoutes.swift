@@ -76,9 +76,12 @@ extension Route {
             Route(.get, one + "/audience", .scope(.read), query: paging) { call in
                 .ok(try await service.audience(call.app(), call.activity(), call.page()))
             },
-            Route(.get, one + "/timeline", .scope(.read), query: paging.union(["device_id"])) { call in
+            Route(.get, one + "/timeline", .scope(.read), query: paging.union(["device_id", "user_id"])) { call in
                 let device = try call.parameter("device_id", .deviceID)
-                return .ok(try await service.timeline(call.app(), call.activity(), device: device, call.page()))
+                let user = try call.parameter("user_id", .userID)
+                return .ok(
+                    try await service.timeline(call.app(), call.activity(), device: device, user: user, call.page())
+                )
             },
         ]
     }

@@ -364,9 +364,10 @@ final class RecordingService: TallyService {
         _ app: BundleID,
         _ id: ActivityID,
         device: DeviceID?,
+        user: UserID?,
         _ page: PageRequest
     ) async throws -> TimelineAnswer {
-        try reach("timeline \(app) \(id) \(device?.rawValue ?? "-") \(text(page))")
+        try reach("timeline \(app) \(id) \(device?.rawValue ?? "-") \(user?.rawValue ?? "-") \(text(page))")
     }
 
     func push(_ app: BundleID, _ request: PushRequest, idempotency: IdempotencyKey?) async throws -> PushAnswer {

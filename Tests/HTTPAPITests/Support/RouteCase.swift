@@ -265,12 +265,18 @@ struct RouteCase: CustomTestStringConvertible, Sendable {
             "activities com.example.mine Game live - - - 1000 abc"
         ),
         .init(.get, mine + "/activities/a1", .scope(.read), "activity com.example.mine a1"),
-        .init(.get, mine + "/activities/a1/timeline", .scope(.read), "timeline com.example.mine a1 - 100 -"),
+        .init(
+            .get,
+            mine + "/activities/a1/timeline?user_id=u1",
+            .scope(.read),
+            "timeline com.example.mine a1 - u1 100 -"
+        ),
+        .init(.get, mine + "/activities/a1/timeline", .scope(.read), "timeline com.example.mine a1 - - 100 -"),
         .init(
             .get,
             mine + "/activities/a1/timeline?device_id=d1&limit=7&cursor=abc",
             .scope(.read),
-            "timeline com.example.mine a1 d1 7 abc"
+            "timeline com.example.mine a1 d1 - 7 abc"
         ),
     ]
 

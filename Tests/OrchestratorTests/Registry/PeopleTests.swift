@@ -54,6 +54,35 @@ struct PeopleTests {
         }
     }
 
+    @Test("The timeline of a user has the entries of the user's devices, and those of the activity")
+    func timeline() async throws {
+        try await withWorld { world in
+            try await scene(in: world)
+            try await world.writeTimeline()
+            func devices(_ user: String?) async throws -> Set<String> {
+                let id = ActivityID(stored: "semi")
+                let user = user.map { UserID(stored: $0) }
+                let page = try await world.orchestrator.timeline(world.app, id, device: nil, user: user, PageRequest())
+                    .page
+                #expect(page.items.contains { $0.kind == "accepted" })
+                return Set(page.items.compactMap { $0.deviceID?.rawValue })
+            }
+            #expect(try await devices("ada") == ["phone"])
+            #expect(try await devices("bob") == ["other"])
+            #expect(try await devices("nobody") == [])
+            #expect(try await devices(nil) == ["phone", "other"])
+            await #expect(throws: Problem.self) {
+                try await world.orchestrator.timeline(
+                    world.app,
+                    ActivityID(stored: "semi"),
+                    device: DeviceID(stored: "phone"),
+                    user: Self.ada,
+                    PageRequest()
+                )
+            }
+        }
+    }
+
     @Test("An export has all of it, and after the erasure there is nothing")
     func export() async throws {
         try await withWorld { world in
