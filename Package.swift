@@ -142,6 +142,7 @@ let package = Package(
                 .embedInCode("V0001_registry.sql"), .embedInCode("V0002_intake.sql"),
                 .embedInCode("V0003_channels.sql"), .embedInCode("V0004_delivery.sql"),
                 .embedInCode("V0005_record.sql"), .embedInCode("V0006_rejudgements.sql"),
+                .embedInCode("V0007_topics.sql"),
             ],
             swiftSettings: swiftSettings
         ),

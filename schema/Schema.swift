@@ -11,5 +11,6 @@ package enum Schema {
         (4, "delivery", PackageResources.V0004_delivery_sql),
         (5, "record", PackageResources.V0005_record_sql),
         (6, "rejudgements", PackageResources.V0006_rejudgements_sql),
+        (7, "topics", PackageResources.V0007_topics_sql),
     ]
 }

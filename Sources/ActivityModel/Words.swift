@@ -71,3 +71,11 @@ package enum ChannelStorage: String, Sendable, Hashable, CaseIterable {
         }
     }
 }
+
+/// What happens to the card of somebody who no longer follows a topic of the audience.
+package enum OnUnfollow: String, Sendable, Hashable, CaseIterable {
+    /// The card stays, and gets updates until the end.
+    case keep
+    /// Tally ends the card on the phone.
+    case end
+}

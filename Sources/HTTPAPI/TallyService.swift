@@ -92,7 +92,19 @@ package protocol TallyService: Sendable {
     func deleteDevice(_ app: BundleID, _ id: DeviceID) async throws
     /// The devices, cards and activities of a user.
     func user(_ app: BundleID, _ id: UserID) async throws -> UserResource
+    /// All that is stored of a user.
+    func exportUser(_ app: BundleID, _ id: UserID) async throws -> UserExport
     func eraseUser(_ app: BundleID, _ id: UserID) async throws
+
+    /// Changes what a user or a device follows.
+    func putTopics(
+        _ app: BundleID,
+        of follower: TopicFollower,
+        _ request: TopicsRequest
+    ) async throws -> FollowedTopics
+    func topics(_ app: BundleID, of follower: TopicFollower) async throws -> FollowedTopics
+    /// The topics of an app, with the number of their followers.
+    func topics(_ app: BundleID, _ page: PageRequest) async throws -> Page<TopicResource>
 
     /// Makes a ticket. Only this answer contains it.
     func createTicket(_ app: BundleID, _ request: RegistrationTicketRequest) async throws -> RegistrationTicketAnswer
@@ -165,14 +177,16 @@ package protocol TallyService: Sendable {
         type: ActivityTypeName?,
         state: ActivityState?,
         device: DeviceID?,
+        user: UserID?,
         containing part: String?,
         _ page: PageRequest
     ) async throws -> Page<ActivityResource>
-    /// The history of an activity, or of one device in it, newest first.
+    /// The history of an activity, or of one device or one user in it, newest first.
     func timeline(
         _ app: BundleID,
         _ id: ActivityID,
         device: DeviceID?,
+        user: UserID?,
         _ page: PageRequest
     ) async throws -> TimelineAnswer
 

@@ -9,6 +9,7 @@ private let game = ActivityTypeName(stored: "GameAttributes")
 private let match = ActivityID(stored: "match-1")
 private let phone = DeviceID(stored: "phone-1")
 private let fan = UserID(stored: "fan-1")
+private let ajax = Topic(stored: "team:ajax")
 private let channelID = ChannelID(stored: "0a0b0c0d-0000-4000-8000-000000000001")
 private let apnsChannelID = APNSChannelID(stored: "dGVzdA==")
 private let alert = AlertContent(
@@ -194,7 +195,8 @@ func samples() throws -> [any APIValue & Hashable] {
             frequentPushesEnabled: true,
             deviceToken: try token("abcd"),
             startTokens: [game: StartTokenRequest(token: try token("0123"), generation: 4)],
-            installation: "first"
+            installation: "first",
+            topics: [ajax]
         ),
         DeviceResource(
             deviceID: phone,
@@ -226,6 +228,15 @@ func samples() throws -> [any APIValue & Hashable] {
         ),
         Audience(),
         Audience(users: [fan], devices: [phone], allOfType: true),
+        Audience(topics: [ajax], topicsAll: [ajax], exceptTopics: [ajax]),
+        TopicsRequest.whole([]),
+        TopicsRequest.whole([ajax]),
+        TopicsRequest.change(add: [], remove: [ajax]),
+        TopicsRequest.change(add: [ajax], remove: []),
+        TopicsRequest.change(add: [], remove: []),
+        FollowedTopics(topics: [ajax]),
+        TopicResource(topic: ajax, users: 2, devices: 1),
+        AudiencePage(allOfType: false, topics: [AudienceTopic(topic: ajax, exceptTopics: [ajax])], items: []),
         AudienceRequest(remove: Audience(devices: [phone])),
         AudienceRequest(add: Audience(users: [fan]), remove: Audience(devices: [phone]), alert: alert),
         StartRequest(type: game, attributes: [:], contentState: [:]),

@@ -11,7 +11,7 @@ struct PolicyTests {
         "budget":{"ordinary":10,"frequent":60,"window_seconds":3600,"reserve":2},\
         "start_budget":{"count":10,"window_seconds":3600},"start_retry_seconds":120,"token_wait_seconds":3600,\
         "wake_after_seconds":null,"fallback_alert":false,"end_when_silent_seconds":null,\
-        "channel_storage":"most_recent","channel_grace_seconds":null,"rules":[]}
+        "on_unfollow":"keep","channel_storage":"most_recent","channel_grace_seconds":null,"rules":[]}
         """
 
     @Test("An empty policy has the contract's defaults")
@@ -29,8 +29,8 @@ struct PolicyTests {
             "id_attribute": "orderID", "expiration_seconds": ["start": 0, "update": 1, "end": 2],
             "budget": ["ordinary": 5, "frequent": 6, "window_seconds": 7, "reserve": 0],
             "start_budget": ["count": 3, "window_seconds": 4], "start_retry_seconds": 8, "token_wait_seconds": 9,
-            "wake_after_seconds": 10, "fallback_alert": true, "end_when_silent_seconds": 11, "channel_storage": "none",
-            "channel_grace_seconds": 12,
+            "wake_after_seconds": 10, "fallback_alert": true, "end_when_silent_seconds": 11, "on_unfollow": "end",
+            "channel_storage": "none", "channel_grace_seconds": 12,
             "rules": [
                 ["changed": "/home_score", "urgency": "notable", "must_deliver": true],
                 ["changed": "/clock", "urgency": "routine", "min_interval_seconds": 30],
@@ -42,6 +42,7 @@ struct PolicyTests {
         #expect(policy.budget.windowSeconds == 7)
         #expect(policy.rules[1].minimumIntervalSeconds == 30)
         #expect(policy.channelGrace(.none) == 12)
+        #expect(policy.onUnfollow == .end)
     }
 
     @Test("A field that is null has its default, as one that is absent")

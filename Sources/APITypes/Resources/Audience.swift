@@ -8,24 +8,76 @@ package struct Audience: Sendable, Hashable {
     package var devices: [DeviceID]
     /// Every device that has a start token for the type.
     package var allOfType: Bool
+    /// Everybody who follows one of these topics, within ``topicsAll`` and ``exceptTopics``.
+    package var topics: [Topic]
+    /// Followers of ``topics`` must follow all of these as well.
+    package var topicsAll: [Topic]
+    /// Followers of ``topics`` who follow one of these do not belong to the audience.
+    package var exceptTopics: [Topic]
 
-    package init(users: [UserID] = [], devices: [DeviceID] = [], allOfType: Bool = false) {
+    package init(
+        users: [UserID] = [],
+        devices: [DeviceID] = [],
+        allOfType: Bool = false,
+        topics: [Topic] = [],
+        topicsAll: [Topic] = [],
+        exceptTopics: [Topic] = []
+    ) {
         self.users = users
         self.devices = devices
         self.allOfType = allOfType
+        self.topics = topics
+        self.topicsAll = topicsAll
+        self.exceptTopics = exceptTopics
     }
 
     /// Whether it names nobody. Apps then start the activity themselves.
-    package var isEmpty: Bool { users.isEmpty && devices.isEmpty && !allOfType }
+    package var isEmpty: Bool { !namesMembers && !allOfType && topics.isEmpty }
+
+    /// Whether it names users or devices.
+    package var namesMembers: Bool { !users.isEmpty || !devices.isEmpty }
+
+    /// Whether ``topicsAll`` or ``exceptTopics`` narrow the topics.
+    package var narrowsTopics: Bool { !topicsAll.isEmpty || !exceptTopics.isEmpty }
 }
 
-extension Audience: APIRequest, FieldwiseValue {
-    package static let fields = Fields(
-        .optional("users", \.users, .list(of: .userID), unless: []),
-        .optional("devices", \.devices, .list(of: .deviceID), unless: []),
-        .optional("all_of_type", \.allOfType, .bool, unless: false),
-        make: Self.init
-    )
+extension Audience: APIRequest {
+    package init?(reader: inout ObjectReader) {
+        let users = reader.optional("users", .list(of: .userID))
+        let devices = reader.optional("devices", .list(of: .deviceID))
+        let allOfType = reader.optional("all_of_type", .bool)
+        let topics = reader.optional("topics", .topics)
+        let topicsAll = reader.optional("topics_all", .topics)
+        let exceptTopics = reader.optional("except_topics", .topics)
+        for (name, narrowing) in [("topics_all", topicsAll), ("except_topics", exceptTopics)]
+        where narrowing?.isEmpty == false && (topics == [] || !reader.has("topics")) {
+            reader.refuse(
+                name,
+                code: FieldError.conflict,
+                message: "'\(name)' narrows 'topics', which names none."
+            )
+        }
+        guard reader.finish() else { return nil }
+        self.init(
+            users: users ?? [],
+            devices: devices ?? [],
+            allOfType: allOfType ?? false,
+            topics: topics ?? [],
+            topicsAll: topicsAll ?? [],
+            exceptTopics: exceptTopics ?? []
+        )
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        if !users.isEmpty { fields.add("users", words: users.map(\.rawValue)) }
+        if !devices.isEmpty { fields.add("devices", words: devices.map(\.rawValue)) }
+        if allOfType { fields.add("all_of_type", true) }
+        if !topics.isEmpty { fields.add("topics", words: topics.map(\.rawValue)) }
+        if !topicsAll.isEmpty { fields.add("topics_all", words: topicsAll.map(\.rawValue)) }
+        if !exceptTopics.isEmpty { fields.add("except_topics", words: exceptTopics.map(\.rawValue)) }
+        return fields.json
+    }
 }
 
 /// `POST …/activities/{id}/audience`. At least one of `add` and `remove` is required.
@@ -48,6 +100,13 @@ extension AudienceRequest: APIRequest {
         let remove = reader.optional("remove", .object(Audience.self))
         if !reader.has("add"), !reader.has("remove") {
             reader.refuse(code: FieldError.missing, message: "'add' or 'remove' is required.")
+        }
+        if remove?.narrowsTopics == true {
+            reader.refuse(
+                "remove",
+                code: FieldError.conflict,
+                message: "'remove' takes 'topics' alone, whatever narrowed them."
+            )
         }
         let alert = reader.optional("alert", .alert)
         if reader.has("alert"), !reader.has("add") {

@@ -5,14 +5,44 @@ package import JSON
 package struct AudiencePage: Sendable, Hashable {
     /// Whether every device with a start token for the type belongs to the audience.
     package var allOfType: Bool
+    /// All topics of the audience, on every page.
+    package var topics: [AudienceTopic]
     package var items: [AudienceMember]
     package var nextCursor: String?
 
-    package init(allOfType: Bool, items: [AudienceMember], nextCursor: String? = nil) {
+    package init(
+        allOfType: Bool,
+        topics: [AudienceTopic] = [],
+        items: [AudienceMember],
+        nextCursor: String? = nil
+    ) {
         self.allOfType = allOfType
+        self.topics = topics
         self.items = items
         self.nextCursor = nextCursor
     }
+}
+
+/// One topic of an audience, and what narrows it.
+package struct AudienceTopic: Sendable, Hashable {
+    package var topic: Topic
+    package var topicsAll: [Topic]
+    package var exceptTopics: [Topic]
+
+    package init(topic: Topic, topicsAll: [Topic] = [], exceptTopics: [Topic] = []) {
+        self.topic = topic
+        self.topicsAll = topicsAll
+        self.exceptTopics = exceptTopics
+    }
+}
+
+extension AudienceTopic: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("topic", \.topic, .topic),
+        .optional("topics_all", \.topicsAll, .list(of: .topic), unless: []),
+        .optional("except_topics", \.exceptTopics, .list(of: .topic), unless: []),
+        make: Self.init
+    )
 }
 
 /// One user or device that an audience names.
@@ -35,6 +65,8 @@ package struct AudienceMember: Sendable, Hashable {
 extension AudiencePage: APIAnswer, FieldwiseValue {
     package static let fields = Fields(
         .required("all_of_type", \.allOfType, .bool),
+        // Absent from answers of earlier daemons.
+        .optional("topics", \.topics, .list(of: .object(AudienceTopic.self)), else: []),
         .required("items", \.items, .list(of: .object(AudienceMember.self))),
         .nullable("next_cursor", \.nextCursor, .string),
         make: Self.init

@@ -17,6 +17,10 @@ package struct DeviceRequest: Sendable, Hashable {
     package var startTokens: [ActivityTypeName: StartTokenRequest]
     /// Identifies one installation of the app on the device. A new installation counts generations from the start.
     package var installation: String?
+    /// The topics that the device follows. Nil: the stored ones stay.
+    package var topics: [Topic]?
+    /// What the ticket of the report allows: it replaces only topics that match. Nil: it replaces all. Not in JSON.
+    package var allowedTopics: [TopicPattern]?
 
     /// A limit above the number of activity types in any app.
     package static let maximumStartTokens = 64
@@ -30,7 +34,8 @@ package struct DeviceRequest: Sendable, Hashable {
         frequentPushesEnabled: Bool? = nil,
         deviceToken: PushToken? = nil,
         startTokens: [ActivityTypeName: StartTokenRequest] = [:],
-        installation: String? = nil
+        installation: String? = nil,
+        topics: [Topic]? = nil
     ) {
         self.environment = environment
         self.user = user
@@ -41,6 +46,7 @@ package struct DeviceRequest: Sendable, Hashable {
         self.deviceToken = deviceToken
         self.startTokens = startTokens
         self.installation = installation
+        self.topics = topics
     }
 }
 
@@ -99,6 +105,7 @@ extension DeviceRequest: APIRequest {
             .byType(.object(StartTokenRequest.self), atMost: Self.maximumStartTokens)
         )
         let installation = reader.optional("installation", .installation)
+        let topics = reader.optional("topics", .topics)
         guard reader.finish(), let environment else { return nil }
         self.init(
             environment: environment,
@@ -109,7 +116,8 @@ extension DeviceRequest: APIRequest {
             frequentPushesEnabled: frequentPushesEnabled,
             deviceToken: deviceToken,
             startTokens: startTokens ?? [:],
-            installation: installation
+            installation: installation,
+            topics: topics
         )
     }
 
@@ -125,6 +133,7 @@ extension DeviceRequest: APIRequest {
         fields.add("device_token", deviceToken?.hex)
         if !startTokens.isEmpty { fields.add("start_tokens", .byType(startTokens)) }
         fields.add("installation", installation)
+        fields.add("topics", words: topics?.map(\.rawValue))
         return fields.json
     }
 }

@@ -7,6 +7,8 @@ package struct RegistrationTicketRequest: Sendable, Hashable {
     package static let maximumSeconds: Int64 = 86_400
     /// The most activities that a ticket can name, because a ticket must fit in a header field.
     package static let maximumActivities = 64
+    /// The most topics and prefixes that a ticket can name.
+    package static let maximumTopics = 64
 
     package var environment: APNSEnvironment
     package var deviceID: DeviceID
@@ -14,6 +16,8 @@ package struct RegistrationTicketRequest: Sendable, Hashable {
     package var userID: UserID?
     /// The activities whose cards may be reported. Nil: those with the device or its user in their audience.
     package var activities: [ActivityID]?
+    /// The topics that the device may follow. Nil: none.
+    package var topics: [TopicPattern]?
     /// 1 to ``maximumSeconds``.
     package var ttlSeconds: Int64
 
@@ -22,12 +26,14 @@ package struct RegistrationTicketRequest: Sendable, Hashable {
         deviceID: DeviceID,
         userID: UserID? = nil,
         activities: [ActivityID]? = nil,
+        topics: [TopicPattern]? = nil,
         ttlSeconds: Int64
     ) {
         self.environment = environment
         self.deviceID = deviceID
         self.userID = userID
         self.activities = activities
+        self.topics = topics
         self.ttlSeconds = ttlSeconds
     }
 }
@@ -45,6 +51,7 @@ extension RegistrationTicketRequest: APIRequest {
                 message: "At most \(Self.maximumActivities) activities are expected."
             )
         }
+        let topics = reader.optional("topics", .topicPatterns)
         let ttlSeconds = reader.required("ttl_seconds", .int64.within(1...Self.maximumSeconds))
         guard reader.finish(), let environment, let deviceID, let ttlSeconds else { return nil }
         self.init(
@@ -52,6 +59,7 @@ extension RegistrationTicketRequest: APIRequest {
             deviceID: deviceID,
             userID: userID,
             activities: activities,
+            topics: topics,
             ttlSeconds: ttlSeconds
         )
     }
@@ -62,6 +70,7 @@ extension RegistrationTicketRequest: APIRequest {
         fields.add("device_id", deviceID.rawValue)
         fields.add("user_id", userID?.rawValue)
         fields.add("activities", words: activities?.map(\.rawValue))
+        fields.add("topics", words: topics?.map(\.rawValue))
         fields.add("ttl_seconds", ttlSeconds)
         return fields.json
     }

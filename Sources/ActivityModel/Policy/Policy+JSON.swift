@@ -22,6 +22,7 @@ extension Policy {
         wakeAfterSeconds = reader.optionalInteger("wake_after_seconds", in: Self.duration)
         fallbackAlert = reader.flag("fallback_alert")
         endWhenSilentSeconds = reader.optionalInteger("end_when_silent_seconds", in: 1...Self.maximumDuration)
+        onUnfollow = reader.choice("on_unfollow", default: onUnfollow)
         channelStorage = reader.choice("channel_storage", default: channelStorage)
         channelGraceSeconds = reader.optionalInteger("channel_grace_seconds", in: Self.duration)
         readRules(&reader)
@@ -122,6 +123,7 @@ extension Policy {
             "wake_after_seconds": Self.json(wakeAfterSeconds),
             "fallback_alert": .bool(fallbackAlert),
             "end_when_silent_seconds": Self.json(endWhenSilentSeconds),
+            "on_unfollow": .string(onUnfollow.rawValue),
             "channel_storage": .string(channelStorage.rawValue),
             "channel_grace_seconds": Self.json(channelGraceSeconds),
             "rules": .array(rules.map(\.json)),

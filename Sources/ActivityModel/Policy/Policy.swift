@@ -31,6 +31,8 @@ package struct Policy: Sendable, Hashable {
     package var fallbackAlert = false
     /// Tally ends an activity that had no change for this long; `nil`: never.
     package var endWhenSilentSeconds: Int?
+    /// What happens to the card of somebody who no longer follows a topic of the audience.
+    package var onUnfollow = OnUnfollow.keep
     /// The storage policy of this type's channels.
     package var channelStorage = ChannelStorage.mostRecent
     /// How long a channel stays after the end; `nil`: see ``ChannelStorage/defaultGraceSeconds``.

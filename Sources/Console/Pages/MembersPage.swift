@@ -31,6 +31,12 @@ enum MembersPage {
         return .redirect(Address("/console/activity/audience", ["app": app, "id": id, "done": word]))
     }
 
+    private static func row(_ topic: AudienceTopic) -> HTML {
+        let all = topic.topicsAll.map { " and \($0)" }.joined()
+        let except = topic.exceptTopics.map { " except \($0)" }.joined()
+        return "<tr><td>topic</td><td>\(topic.topic.rawValue + all + except)</td><td></td></tr>"
+    }
+
     private static func row(_ member: AudienceMember) -> HTML {
         let known = member.isKnown ? Parts.badge("yes", .good) : Parts.badge("no", .warn)
         return switch member.name {
@@ -65,7 +71,7 @@ enum MembersPage {
             <p class="crumb"><a href="\(room)">\(id)</a></p>
             <h1>Audience</h1>\(done)\(outcome)
             \(audience.allOfType ? "<p>Every phone with a start token of the type belongs to it.</p>" as HTML : "")
-            \(Parts.table("Audience", ["Kind", "Id", "Registered"], audience.items.map(row), empty: "It names nobody."))\(Parts.more(older))
+            \(Parts.table("Audience", ["Kind", "Id", "Registered"], audience.topics.map(row) + audience.items.map(row), empty: "It names nobody."))\(Parts.more(older))
             <form method="post" class="fields">\(visit.formToken.html)
             <input type="hidden" name="key" value="\(Base64URL.encode(SecureRandom.bytes(16)))">
             <div><label for="users">Users <small>ids with spaces between them</small></label><textarea id="users" name="users" rows="2" spellcheck="false">\n\(visit.form.raw("users") ?? "")</textarea></div>

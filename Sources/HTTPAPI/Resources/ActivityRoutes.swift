@@ -51,11 +51,12 @@ extension Route {
                 .get,
                 "/v1/apps/{bundle_id}/activities",
                 .scope(.read),
-                query: paging.union(["type", "state", "device_id", "id_contains"])
+                query: paging.union(["type", "state", "device_id", "user_id", "id_contains"])
             ) { call in
                 let type = try call.parameter("type", .typeName)
                 let state = try call.word("state", ActivityState.self)
                 let device = try call.parameter("device_id", .deviceID)
+                let user = try call.parameter("user_id", .userID)
                 let part = try call.parameter("id_contains", .activityID)?.rawValue
                 return .ok(
                     try await service.activities(
@@ -63,6 +64,7 @@ extension Route {
                         type: type,
                         state: state,
                         device: device,
+                        user: user,
                         containing: part,
                         call.page()
                     )
@@ -74,9 +76,12 @@ extension Route {
             Route(.get, one + "/audience", .scope(.read), query: paging) { call in
                 .ok(try await service.audience(call.app(), call.activity(), call.page()))
             },
-            Route(.get, one + "/timeline", .scope(.read), query: paging.union(["device_id"])) { call in
+            Route(.get, one + "/timeline", .scope(.read), query: paging.union(["device_id", "user_id"])) { call in
                 let device = try call.parameter("device_id", .deviceID)
-                return .ok(try await service.timeline(call.app(), call.activity(), device: device, call.page()))
+                let user = try call.parameter("user_id", .userID)
+                return .ok(
+                    try await service.timeline(call.app(), call.activity(), device: device, user: user, call.page())
+                )
             },
         ]
     }

@@ -17,6 +17,7 @@ extension RouteTable {
                 + Route.audit(service)
                 + Route.types(service)
                 + Route.devices(service)
+                + Route.topics(service)
                 + Route.tickets(service)
                 + Route.changes(service)
                 + Route.activities(service)

@@ -15,22 +15,19 @@ enum AudienceCount {
         while true {
             let stretch = AudienceStretch(activityKey: activityKey, after: place, size: stretchSize)
             let rows = try await database.pipeline([.planningOnce, stretch.query(counting)])[1]
-            guard
-                let (members, memberCount, devices, deviceCount, reached, unknownUsers, unknownDevices) =
-                    try rows.first(
-                        as: (Int64?, Int64, Int64?, Int64, Int64, Int64, Int64).self
-                    )
-            else { return counts }
-            counts.devices += Int(reached)
-            counts.unknownUsers += Int(unknownUsers)
-            counts.unknownDevices += Int(unknownDevices)
-            let extent = stretch.extent(members, memberCount, devices, deviceCount)
+            guard let row = rows.first else { return counts }
+            let first = AudienceStretch.extentColumns
+            counts.devices += Int(try row.decode(Int64.self, at: first))
+            counts.unknownUsers += Int(try row.decode(Int64.self, at: first + 1))
+            counts.unknownDevices += Int(try row.decode(Int64.self, at: first + 2))
+            let extent = try stretch.extent(in: row)
             if extent.isLast { return counts }
             place = extent.end
         }
     }
 
-    /// A device counts once: with all, else by its own name, else by its user's.
+    /// A device counts once: with all, else by its own name, else by its user's, else with the first topic that covers
+    /// it. If it and its user follow that topic, it counts by itself.
     private static let counting = """
          SELECT \(AudienceStretch.extent), (
             SELECT count(*) FROM activity AS a CROSS JOIN everybody AS d WHERE \(AudienceStretch.isReachedWithAll)
@@ -46,6 +43,17 @@ enum AudienceCount {
                 WHERE d.bundle_id = a.bundle_id AND d.user_id = m.member_id AND d.environment = a.environment OFFSET 0
             ) AS d
             WHERE m.kind = 'user' AND NOT \(AudienceStretch.isReachedWithAll) AND NOT \(AudienceCoverage.names("device", "d.device_id"))
+        ) + (
+            SELECT count(*) FROM activity AS a CROSS JOIN rule AS r CROSS JOIN followers AS f
+            CROSS JOIN LATERAL \(AudienceStretch.devicesOfFollower) AS d
+            WHERE d.environment = a.environment AND \(AudienceStretch.isWithinRule)
+              AND NOT \(AudienceStretch.isReachedWithAll) AND NOT \(AudienceCoverage.names("device", "d.device_id"))
+              AND NOT \(AudienceCoverage.names("user", "d.user_id"))
+              AND NOT (f.user_id IS NOT NULL AND \(TopicFollowing.deviceFollows("r.topic", device: "d.device_key")))
+              AND NOT EXISTS (
+                  SELECT FROM audience_topics AS o
+                  WHERE o.activity_key = a.activity_key AND o.rule_key < r.rule_key
+                    AND \(TopicFollowing.covers("o", device: "d.device_key", user: "d.user_id")) OFFSET 0)
         ), (
             SELECT count(*) FROM activity AS a CROSS JOIN members AS m
             WHERE m.kind = 'user' AND NOT EXISTS (

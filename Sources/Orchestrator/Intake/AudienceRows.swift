@@ -6,6 +6,26 @@ import Store
 /// The rows of `audience_members`.
 enum AudienceRows {
     static func insertion(_ audience: Audience, app: BundleID, activityKey: Int64) -> [Query] {
+        insertion(of: audience, app, activityKey)
+            + (audience.topics.isEmpty ? [] : [topics(audience, app, activityKey)])
+    }
+
+    /// What narrows a topic replaces what narrowed it before, and its followers are enrolled again.
+    private static func topics(_ audience: Audience, _ app: BundleID, _ activityKey: Int64) -> Query {
+        """
+        INSERT INTO audience_topics AS m (activity_key, topic, bundle_id, topics_all, except_topics)
+        SELECT DISTINCT \(activityKey), n.topic, \(app.rawValue), \(Self.sorted(audience.topicsAll)),
+            \(Self.sorted(audience.exceptTopics))
+        FROM unnest(\(audience.topics.map(\.rawValue))) AS n(topic)
+        ON CONFLICT (activity_key, topic) DO UPDATE
+        SET topics_all = EXCLUDED.topics_all, except_topics = EXCLUDED.except_topics, rule_key = DEFAULT
+        WHERE m.topics_all <> EXCLUDED.topics_all OR m.except_topics <> EXCLUDED.except_topics
+        """
+    }
+
+    private static func sorted(_ topics: [Topic]) -> [String] { Set(topics.map(\.rawValue)).sorted() }
+
+    private static func insertion(of audience: Audience, _ app: BundleID, _ activityKey: Int64) -> [Query] {
         named(audience).map { kind, members in
             """
             INSERT INTO audience_members (activity_key, kind, member_id, bundle_id)
@@ -17,12 +37,24 @@ enum AudienceRows {
     }
 
     static func deletion(_ audience: Audience, activityKey: Int64) -> [Query] {
-        named(audience).map { kind, members in
+        let members: [Query] = named(audience).map { kind, members in
             """
             DELETE FROM audience_members
             WHERE activity_key = \(activityKey) AND kind = \(kind) AND member_id = ANY(\(members))
             """
         }
+        guard !audience.topics.isEmpty else { return members }
+        return members + [
+            """
+            DELETE FROM audience_topics
+            WHERE activity_key = \(activityKey) AND topic = ANY(\(audience.topics.map(\.rawValue)))
+            """
+        ]
+    }
+
+    /// The statement that counts the topics of an audience.
+    static func topicCount(activityKey: Int64) -> Query {
+        "SELECT count(*) FROM audience_topics WHERE activity_key = \(activityKey)"
     }
 
     /// The keys of the devices that the audience of the activity `a` reaches now, each once.
@@ -57,7 +89,7 @@ enum AudienceRows {
             WHERE a.activity_key = \(activityKey)
             UNION
             (SELECT device_key FROM starts
-             WHERE \(removed.allOfType) AND activity_key = \(activityKey) AND due_at > clock_timestamp()
+             WHERE \(removed.allOfType || !removed.topics.isEmpty) AND activity_key = \(activityKey) AND due_at > clock_timestamp()
              LIMIT \(recalledAtOnce))
         ), recalled AS MATERIALIZED (
             SELECT s.device_key FROM removed JOIN starts AS s ON s.activity_key = \(activityKey) AND s.device_key = removed.device_key
@@ -82,6 +114,11 @@ enum AudienceRows {
         ))
         RETURNING 1
         """
+    }
+
+    /// The statement that forgets the topics of an activity that is over. There are at most ``Topic/maximumCount``.
+    static func purgeTopics(activityKey: Int64) -> Query {
+        "DELETE FROM audience_topics WHERE activity_key = \(activityKey)"
     }
 
     /// Few enough not to hold back the end that is sent at the same time.

@@ -1,12 +1,13 @@
 import Postgres
+import Store
 
 /// A part of an audience that one short statement can deal with, however many the whole has: members in the order in
-/// which they were named and, where the audience is all, devices in the order of their keys.
+/// which they were named, followers of its topics, and, where the audience is all, devices in the order of their keys.
 struct AudienceStretch: Sendable {
     let activityKey: Int64
     /// Where the stretch before has ended.
     let after: Place
-    /// Members at most, and as many devices.
+    /// Members at most, as many devices, and as many followers of one topic.
     let size: Int
 
     /// How far the stretches up to one have come.
@@ -15,6 +16,10 @@ struct AudienceStretch: Sendable {
         var members: Int64 = 0
         /// Of the devices those up to this key; at most 0: none.
         var devices: Int64 = 0
+        /// Of the topics those with smaller keys, and some followers of the one with this key.
+        var rule: Int64 = 0
+        /// Of these followers those up to this key.
+        var follow: Int64 = 0
     }
 
     /// What a stretch has turned out to hold.
@@ -24,8 +29,8 @@ struct AudienceStretch: Sendable {
         let isLast: Bool
     }
 
-    /// A statement that begins with the tables `activity` (its row), `members` and `everybody` (keys of devices), and
-    /// goes on with `rest`; its result begins with ``extent``. Run it behind ``Query/planningOnce``.
+    /// A statement that begins with the tables `activity` (its row), `members`, `everybody` (keys of devices), `rule` (one
+    /// topic, or none) and `followers` (of that topic), and goes on with `rest`; its result begins with ``extent``. Run it behind ``Query/planningOnce``.
     ///
     /// The order of devices names the app, though that is one and the same: only one index has that order, so no other
     /// is taken, which would be read to its end for an app with few devices among many.
@@ -45,6 +50,17 @@ struct AudienceStretch: Sendable {
                 ORDER BY d.bundle_id, d.environment, d.device_key LIMIT \(size)
             ) AS d
             WHERE d.bundle_id = a.bundle_id AND d.environment = a.environment
+        ), rule AS MATERIALIZED (
+            SELECT rule_key, topic, topics_all, except_topics FROM audience_topics
+            WHERE activity_key = \(activityKey) AND rule_key >= \(after.rule) ORDER BY rule_key LIMIT 1
+        ), followers AS MATERIALIZED (
+            SELECT f.follow_key, f.user_id, f.device_key FROM activity AS a CROSS JOIN rule AS r CROSS JOIN LATERAL (
+                SELECT f.bundle_id, f.topic, f.follow_key, f.user_id, f.device_key FROM topic_follows AS f
+                WHERE (f.bundle_id, f.topic, f.follow_key)
+                    > (a.bundle_id, r.topic, CASE r.rule_key WHEN \(after.rule) THEN \(after.follow) ELSE 0 END)
+                ORDER BY f.bundle_id, f.topic, f.follow_key LIMIT \(size)
+            ) AS f
+            WHERE f.bundle_id = a.bundle_id AND f.topic = r.topic
         )\(unescaped: rest)
         """
     }
@@ -52,8 +68,27 @@ struct AudienceStretch: Sendable {
     /// The first columns of the result.
     static let extent = """
         (SELECT max(member_key) FROM members), (SELECT count(*) FROM members),
-        (SELECT max(device_key) FROM everybody), (SELECT count(*) FROM everybody)
+        (SELECT max(device_key) FROM everybody), (SELECT count(*) FROM everybody),
+        (SELECT rule_key FROM rule), (SELECT max(follow_key) FROM followers), (SELECT count(*) FROM followers)
         """
+
+    /// The devices of a follower `f` of the `activity` `a`.
+    static let devicesOfFollower = """
+        (SELECT device_key, device_id, user_id, environment FROM devices WHERE device_key = f.device_key
+         UNION ALL
+         SELECT device_key, device_id, user_id, environment FROM devices
+         WHERE bundle_id = a.bundle_id AND user_id = f.user_id OFFSET 0)
+        """
+
+    /// The condition that nothing narrows the `rule` `r` of the `activity` `a` so that the device `d` does not belong to
+    /// it.
+    static let isWithinRule = TopicFollowing.isWithin(
+        all: "r.topics_all",
+        except: "r.except_topics",
+        device: "d.device_key",
+        user: "d.user_id",
+        of: "a.bundle_id"
+    )
 
     /// The condition that the audience is all and so reaches the device `d` of the `activity` `a`.
     static let isReachedWithAll = """
@@ -61,11 +96,22 @@ struct AudienceStretch: Sendable {
             SELECT FROM start_tokens AS k WHERE k.device_key = d.device_key AND k.type_name = a.type_name OFFSET 0))
         """
 
+    /// The number of columns of ``extent``.
+    static let extentColumns = 7
+
     /// Reads the columns of ``extent``.
-    func extent(_ members: Int64?, _ memberCount: Int64, _ devices: Int64?, _ deviceCount: Int64) -> Extent {
-        Extent(
-            end: Place(members: members ?? after.members, devices: devices ?? after.devices),
-            isLast: memberCount < size && deviceCount < size
-        )
+    func extent(in row: Row) throws(PostgresError) -> Extent {
+        let members = try row.decode(Int64?.self, at: 0)
+        let devices = try row.decode(Int64?.self, at: 2)
+        var end = Place(members: members ?? after.members, devices: devices ?? after.devices)
+        (end.rule, end.follow) = (after.rule, after.follow)
+        let rule = try row.decode(Int64?.self, at: 4)
+        if let rule {
+            let isWholeTopic = try row.decode(Int64.self, at: 6) < size
+            // The next topic follows the last page of a topic.
+            (end.rule, end.follow) = isWholeTopic ? (rule + 1, 0) : (rule, try row.decode(Int64?.self, at: 5) ?? 0)
+        }
+        let counts = (members: try row.decode(Int64.self, at: 1), devices: try row.decode(Int64.self, at: 3))
+        return Extent(end: end, isLast: counts.members < size && counts.devices < size && rule == nil)
     }
 }

@@ -19,8 +19,8 @@ extension Orchestrator {
         return activity
     }
 
-    /// Activities of an app, the newest first: all, or those that a device has a card or a start of, or those with a
-    /// part of an id.
+    /// Activities of an app, the newest first: all, or those that a device or the devices of a user have a card or a
+    /// start of, or those with a part of an id.
     ///
     /// - Throws: 404 for an unknown app; 422 for a cursor of another list.
     package func activities(
@@ -28,20 +28,28 @@ extension Orchestrator {
         type: ActivityTypeName?,
         state: ActivityState?,
         device: DeviceID? = nil,
+        user: UserID? = nil,
         containing part: String? = nil,
         _ page: PageRequest
     ) async throws -> Page<ActivityResource> {
         let before = try page.position(Int64.self)
         // The few of a device come from its own rows; other activities have millions.
-        let mine = device == nil ? "true" : "a.activity_key = ANY(ARRAY(SELECT activity_key FROM followed))"
+        let mine =
+            device == nil && user == nil ? "true" : "a.activity_key = ANY(ARRAY(SELECT activity_key FROM followed))"
         let found = try await readActivities(
             """
-            WITH followed AS MATERIALIZED (
-                SELECT s.activity_key FROM devices AS d JOIN subscriptions AS s USING (device_key)
-                WHERE d.bundle_id = \(app.rawValue) AND d.device_id = \(device?.rawValue)
+            WITH own AS MATERIALIZED (
+                SELECT device_key, user_id FROM devices
+                WHERE bundle_id = \(app.rawValue) AND device_id = \(device?.rawValue)
+                UNION ALL
+                SELECT device_key, user_id FROM devices
+                WHERE bundle_id = \(app.rawValue) AND user_id = \(user?.rawValue) AND \(device?.rawValue)::text IS NULL
+            ), followed AS MATERIALIZED (
+                SELECT s.activity_key FROM own AS d JOIN subscriptions AS s USING (device_key)
+                WHERE \(user?.rawValue)::text IS NULL OR d.user_id = \(user?.rawValue)
                 UNION
-                SELECT s.activity_key FROM devices AS d JOIN starts AS s USING (device_key)
-                WHERE d.bundle_id = \(app.rawValue) AND d.device_id = \(device?.rawValue)
+                SELECT s.activity_key FROM own AS d JOIN starts AS s USING (device_key)
+                WHERE \(user?.rawValue)::text IS NULL OR d.user_id = \(user?.rawValue)
             )
             \(unescaped: Self.activityRows)
             WHERE a.bundle_id = \(app.rawValue)

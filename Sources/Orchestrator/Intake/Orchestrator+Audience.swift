@@ -69,8 +69,8 @@ extension Orchestrator {
 }
 
 extension AudienceRequest {
-    /// The request in parts that name at most `size` users or devices each. The first one adds everybody and has the
-    /// alert.
+    /// The request in parts that name at most `size` users or devices each. The first one adds everybody and all topics,
+    /// and has the alert.
     fileprivate func parts(of size: Int) -> [AudienceRequest] {
         if [add, remove].allSatisfy({ $0.map { $0.users.count + $0.devices.count <= size } ?? true }) { return [self] }
         var removed = remove
@@ -80,6 +80,7 @@ extension AudienceRequest {
             removed?.users.removeAll { users.contains($0) }
             removed?.devices.removeAll { devices.contains($0) }
             if add.allOfType { removed?.allOfType = false }
+            removed?.topics.removeAll { Set(add.topics).contains($0) }
         }
         var parts = (add?.parts(of: size) ?? []).map { AudienceRequest(add: $0) }
         if add != nil { parts[0].alert = alert }
@@ -96,6 +97,7 @@ extension Audience {
         var parts = slices(users).map { Audience(users: $0) } + slices(devices).map { Audience(devices: $0) }
         if parts.isEmpty { parts = [Audience()] }
         parts[0].allOfType = allOfType
+        (parts[0].topics, parts[0].topicsAll, parts[0].exceptTopics) = (topics, topicsAll, exceptTopics)
         return parts
     }
 }
@@ -152,6 +154,18 @@ private struct AudienceChange: Sendable {
         }
         statements.append(SegmentRows.wake(activityKeys: [facts.key], segments: .rings))
         _ = try await connection.pipeline(statements)
+        if added?.topics.isEmpty == false { try await checkTopicCount(on: connection) }
+    }
+
+    /// A claim of a start looks at all topics of the audience.
+    private func checkTopicCount(on connection: PostgresConnection) async throws {
+        let rows = try await connection.query(AudienceRows.topicCount(activityKey: facts.key))
+        guard let count = try rows.single(Int64.self), count > Topic.maximumCount else { return }
+        throw Problem.invalidRequest(
+            pointer: JSONPointer(tokens: ["add", "topics"]),
+            code: FieldError.outOfRange,
+            message: "An audience has at most \(Topic.maximumCount) topics; this one would have \(count)."
+        )
     }
 
     /// A start carries the newest state, which was measured without this alert. Later states are measured with it.

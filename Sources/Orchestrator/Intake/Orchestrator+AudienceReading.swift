@@ -4,8 +4,8 @@ import Postgres
 import Store
 
 extension Orchestrator {
-    /// The users and devices that an audience names, in the order in which they were added. After the end the audience
-    /// is deleted.
+    /// The topics of an audience, and the users and devices that it names, in the order in which they were added. After
+    /// the end the audience is deleted.
     ///
     /// - Throws: 404 for an unknown activity; 422 for a cursor of another list.
     package func audience(_ app: BundleID, _ id: ActivityID, _ page: PageRequest) async throws -> AudiencePage {
@@ -28,9 +28,28 @@ extension Orchestrator {
                 )
                 return (key: key, member: member)
             }
+            let topics = try await connection.query(Self.topics(of: key)).decoded(as: (String, [String], [String]).self)
             let listed = Page<AudienceMember>.cut(members, limit: page.limit, item: \.member) { [String($0.key)] }
-            return AudiencePage(allOfType: allOfType, items: listed.items, nextCursor: listed.nextCursor)
+            return AudiencePage(
+                allOfType: allOfType,
+                topics: topics.map { topic, all, except in
+                    AudienceTopic(
+                        topic: Topic(stored: topic),
+                        topicsAll: all.map { Topic(stored: $0) },
+                        exceptTopics: except.map { Topic(stored: $0) }
+                    )
+                },
+                items: listed.items,
+                nextCursor: listed.nextCursor
+            )
         }
+    }
+
+    private static func topics(of activityKey: Int64) -> Query {
+        """
+        SELECT topic, topics_all, except_topics FROM audience_topics
+        WHERE activity_key = \(activityKey) ORDER BY rule_key
+        """
     }
 
     private static func members(of activityKey: Int64, after key: Int64, limit: Int) -> Query {

@@ -19,12 +19,8 @@ extension Orchestrator {
             // The erasure of a user locks devices before activities.
             try await database.withYieldingTransaction { connection in
                 let rows = try await connection.pipeline([.planningOnce, stretch.query(Self.enrolment)])[1]
-                guard
-                    let (members, memberCount, devices, deviceCount) = try rows.first(
-                        as: (Int64?, Int64, Int64?, Int64).self
-                    )
-                else { return false }
-                let extent = stretch.extent(members, memberCount, devices, deviceCount)
+                guard let row = rows.first else { return false }
+                let extent = try stretch.extent(in: row)
                 let results = try await connection.commit([
                     // What was committed before this is seen by the next statement.
                     "SELECT FROM activities WHERE activity_key = \(activity.key) FOR NO KEY UPDATE",
@@ -46,9 +42,12 @@ extension Orchestrator {
         UPDATE activities AS a
         SET enrolled_members = greatest(enrolled_members, \(extent.end.members)),
             enrolled_devices = CASE enrolled_devices WHEN \(stretch.after.devices) THEN \(extent.end.devices) ELSE enrolled_devices END,
+            enrolled_rule = \(extent.end.rule), enrolled_follow = \(extent.end.follow),
             enrolment_due = NOT \(extent.isLast) OR enrolled_devices <> \(stretch.after.devices) OR EXISTS (
                 SELECT FROM audience_members AS m
-                WHERE m.activity_key = a.activity_key AND m.member_key > \(extent.end.members))
+                WHERE m.activity_key = a.activity_key AND m.member_key > \(extent.end.members)) OR EXISTS (
+                SELECT FROM audience_topics AS m
+                WHERE m.activity_key = a.activity_key AND m.rule_key >= \(extent.end.rule))
         WHERE activity_key = \(stretch.activityKey) AND EXISTS (
             SELECT FROM segments AS s
             WHERE s.activity_key = a.activity_key AND s.segment = \(lease.segment) AND s.lease_owner = \(lease.owner)::uuid)
@@ -70,6 +69,10 @@ extension Orchestrator {
                 SELECT device_key FROM devices WHERE bundle_id = a.bundle_id AND user_id = m.member_id OFFSET 0
             ) AS d
             WHERE m.kind = 'user'
+            UNION
+            SELECT d.device_key FROM activity AS a CROSS JOIN rule AS r CROSS JOIN followers AS f
+            CROSS JOIN LATERAL \(AudienceStretch.devicesOfFollower) AS d
+            WHERE \(AudienceStretch.isWithinRule)
         ), enrolled AS (
             INSERT INTO starts (activity_key, device_key, state, due_at)
             SELECT a.activity_key, d.device_key, 'pending', clock_timestamp()
@@ -107,16 +110,20 @@ extension Orchestrator {
     /// under way is tried again if it fails. `attempts` are kept, because an earlier push may have arrived.
     ///
     /// `statements` come first, in the same transaction.
-    func enrol(deviceKeys: [Int64], after statements: [Query]) async throws {
+    ///
+    /// `isReport`: the devices have registered. Otherwise their topics have changed, which tries nothing again that has
+    /// failed.
+    func enrol(deviceKeys: [Int64], after statements: [Query] = [], isReport: Bool = true) async throws {
         guard !deviceKeys.isEmpty else { return }
+        let enrolment = Self.enrolment(of: deviceKeys, isReport: isReport)
         let rows = try await database.withYieldingTransaction { connection in
-            try await connection.commit([.planningOnce] + statements + [Self.enrolment(of: deviceKeys)])
+            try await connection.commit([.planningOnce] + statements + [enrolment])
         }
         if let count = try rows.last?.single(Int64.self), count > 0 { wakeUps.signal() }
     }
 
     /// The statement that makes starts of devices and announces them; it counts them.
-    private static func enrolment(of deviceKeys: [Int64]) -> Query {
+    private static func enrolment(of deviceKeys: [Int64], isReport: Bool) -> Query {
         """
         WITH enrolled AS (
             INSERT INTO starts (activity_key, device_key, state, due_at)
@@ -135,6 +142,14 @@ extension Orchestrator {
                 SELECT a.activity_key, a.type_name FROM audience_members AS m JOIN activities AS a USING (activity_key)
                 WHERE m.bundle_id = d.bundle_id AND m.kind = 'user' AND m.member_id = d.user_id
                   AND a.environment = d.environment AND a.state = 'live'
+                UNION
+                SELECT a.activity_key, a.type_name FROM \(unescaped: Self.followedTopics) AS f
+                JOIN audience_topics AS m ON m.bundle_id = d.bundle_id AND m.topic = ANY(ARRAY[f.topic])
+                JOIN activities AS a USING (activity_key)
+                WHERE a.environment = d.environment AND a.state = 'live'
+                  AND \(unescaped: TopicFollowing.isWithin(
+                      all: "m.topics_all", except: "m.except_topics", device: "d.device_key", user: "d.user_id",
+                      of: "d.bundle_id"))
             ) AS a
             JOIN activity_types AS p ON p.bundle_id = d.bundle_id AND p.type_name = a.type_name
             LEFT JOIN start_tokens AS t
@@ -148,8 +163,8 @@ extension Orchestrator {
             ON CONFLICT (activity_key, device_key) DO UPDATE
             SET state = CASE WHEN starts.state IN ('claimed', 'unknown') THEN starts.state ELSE 'pending' END,
                 due_at = CASE starts.state WHEN 'claimed' THEN starts.due_at ELSE \(unescaped: Self.dueAgain) END,
-                failures = 0, reason = NULL, renewed = true
-            WHERE starts.state IN ('withheld', 'failed', 'claimed') OR \(unescaped: Self.wasGivenUp("starts"))
+                failures = 0, reason = NULL, renewed = starts.renewed OR \(isReport)
+            WHERE (\(isReport) AND starts.state IN ('withheld', 'failed', 'claimed')) OR \(unescaped: Self.wasGivenUp("starts"))
             RETURNING activity_key
         ), announced AS (
             INSERT INTO wake_ups (activity_key) SELECT DISTINCT activity_key FROM enrolled
@@ -157,6 +172,17 @@ extension Orchestrator {
         SELECT count(*) FROM enrolled
         """
     }
+
+    /// The topics that the device `d` follows, by itself or by its user.
+    private static let followedTopics = """
+        (SELECT f.topic FROM topic_follows AS f WHERE f.device_key = d.device_key
+         UNION
+         SELECT o.topic FROM (
+             SELECT f.topic FROM topic_follows AS f
+             WHERE f.bundle_id = d.bundle_id AND f.user_id >= d.user_id AND f.user_id <= d.user_id
+             ORDER BY f.user_id, f.topic LIMIT \(Topic.maximumCount)
+         ) AS o)
+        """
 
     /// An SQL condition: the device `d` can be sent a start by its token `t`, or an alert instead if the policy `p` says so.
     /// The claim decides whether it is sent.

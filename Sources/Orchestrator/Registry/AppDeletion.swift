@@ -19,7 +19,7 @@ struct AppDeletion {
     ///   deleted.
     func run() async throws {
         try await database.withTransaction { try await begin(on: $0) }
-        for part in [devices, pushes] {
+        for part in [devices, pushes, topics] {
             // What others hold, and what comes meanwhile, goes with the app itself. A part lacks those that others
             // change while they are being locked.
             while try await database.withYieldingTransaction({ try await $0.execute(part) }) > Self.rowsAtOnce / 2 {}
@@ -67,6 +67,9 @@ struct AppDeletion {
 
     /// Those to tokens that the caller named.
     private var pushes: Query { deletion(from: "pushes") }
+
+    /// What users follow; that of devices is gone with them.
+    private var topics: Query { deletion(from: "topic_follows") }
 
     private func deletion(from table: String) -> Query {
         """

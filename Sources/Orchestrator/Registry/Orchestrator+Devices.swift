@@ -69,8 +69,8 @@ extension Orchestrator {
         }
     }
 
-    /// Erases a user: devices, tokens, subscriptions, rows of the timeline, events of the devices, and every mention in
-    /// an audience. May be repeated.
+    /// Erases a user: devices, tokens, subscriptions, topics, rows of the timeline, events of the devices, and every
+    /// mention in an audience. May be repeated.
     ///
     /// - Throws: 404 for an unknown app.
     package func eraseUser(_ app: BundleID, _ id: UserID) async throws {
@@ -89,6 +89,7 @@ extension Orchestrator {
             _ = try await connection.query(UserErasure.hold(app, id))
             try await UserErasure.starts(of: activities, id, devices, on: connection)
             _ = try await connection.execute(UserErasure.audience(app, id))
+            _ = try await connection.execute(TopicRows.erasure(of: id, in: app))
             let deleted = try await TimelineErasure.delete(
                 "DELETE FROM devices WHERE bundle_id = \(app.rawValue) AND user_id = \(id.rawValue) RETURNING device_key, device_id",
                 of: app,

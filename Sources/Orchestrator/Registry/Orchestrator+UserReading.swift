@@ -4,16 +4,29 @@ import Postgres
 import Store
 
 extension Orchestrator {
-    /// The devices of a user, their cards, and the activities whose audience names them. Each list is cut at
-    /// ``UserResource/limit``.
+    /// The devices of a user, their cards and starts, the topics, and the activities whose audience names any of them.
+    /// Each list is cut at ``UserResource/limit``.
     ///
-    /// - Throws: 404 if no device and no audience names the user.
+    /// - Throws: 404 if no device, no topic and no audience names the user.
     package func user(_ app: BundleID, _ id: UserID) async throws -> UserResource {
-        let devices = try await devices(app, user: id, PageRequest(limit: UserResource.limit))
+        try await user(app, id, limit: UserResource.limit)
+    }
+
+    /// The same with lists of another length.
+    func user(_ app: BundleID, _ id: UserID, limit: Int) async throws -> UserResource {
+        let devices = try await devices(app, user: id, PageRequest(limit: limit))
         let names = devices.items.map(\.deviceID.rawValue)
         let results = try await database.pipeline([
-            .planningOnce, Self.cards(app, devices: names), Self.activities(app, naming: id, devices: names),
+            .planningOnce, Self.cards(app, devices: names, limit),
+            Self.activities(app, naming: id, devices: names, limit),
+            TopicRows.selection(of: .user(id), in: app), Self.starts(app, devices: names, limit),
+            Self.sentToday(app, devices: names),
         ])
+        let topics = try results[3].decoded(as: String.self).map { Topic(stored: $0) }
+        let starts = try Self.starts(in: results[4])
+        let sent = try results[5].first(as: (Int64, Int64).self).map { starts, pushes in
+            SentToday(starts: Int(starts), pushes: Int(pushes))
+        }
         let cards = try results[1].map { row in
             UserCard(
                 activityID: ActivityID(stored: try row.decode(at: 0)),
@@ -29,26 +42,82 @@ extension Orchestrator {
                 state: try .stored(state)
             )
         }
-        if devices.items.isEmpty, activities.isEmpty { throw Problem.notFound("the user") }
+        if devices.items.isEmpty, activities.isEmpty, topics.isEmpty { throw Problem.notFound("the user") }
         return UserResource(
             userID: id,
             devices: devices.items,
-            cards: Array(cards.prefix(UserResource.limit)),
-            activities: Array(activities.prefix(UserResource.limit)),
-            isTruncated: devices.nextCursor != nil || max(cards.count, activities.count) > UserResource.limit
+            cards: Array(cards.prefix(limit)),
+            activities: Array(activities.prefix(limit)),
+            topics: topics,
+            starts: Array(starts.prefix(limit)),
+            sentToday: sent ?? SentToday(),
+            isTruncated: devices.nextCursor != nil
+                || max(cards.count, activities.count, starts.count) > limit
         )
     }
 
-    private static func cards(_ app: BundleID, devices: [String]) -> Query {
+    private static func starts(in rows: Rows) throws -> [UserStart] {
+        try rows.decoded(as: (String, String, String, String?, PGTimestamp?).self).map {
+            activity,
+            device,
+            state,
+            reason,
+            sentAt in
+            UserStart(
+                activityID: ActivityID(stored: activity),
+                deviceID: DeviceID(stored: device),
+                state: try .stored(state),
+                reason: reason,
+                sentAt: sentAt.map { Instant($0) }
+            )
+        }
+    }
+
+    private static func starts(_ app: BundleID, devices: [String], _ limit: Int) -> Query {
+        """
+        SELECT a.activity_id, d.device_id, CASE s.state WHEN 'claimed' THEN 'pending' WHEN 'unknown' THEN 'unanswered'
+                   WHEN 'settled' THEN 'confirmed' ELSE s.state::text END, s.reason, s.claimed_at
+        FROM unnest(\(devices)) AS n(device_id)
+        CROSS JOIN LATERAL (
+            SELECT device_key, device_id FROM devices
+            WHERE bundle_id = \(app.rawValue) AND device_id = n.device_id OFFSET 0
+        ) AS d
+        CROSS JOIN LATERAL (SELECT * FROM starts WHERE starts.device_key = d.device_key OFFSET 0) AS s
+        JOIN activities AS a ON \(unescaped: Query.byKey("a", "s", "activity_key"))
+        ORDER BY s.activity_key DESC, s.device_key LIMIT \(limit + 1)
+        """
+    }
+
+    private static func sentToday(_ app: BundleID, devices: [String]) -> Query {
+        """
+        SELECT coalesce(sum(started.count), 0)::int8, coalesce(sum(pushed.count), 0)::int8
+        FROM unnest(\(devices)) AS n(device_id)
+        CROSS JOIN LATERAL (
+            SELECT device_key FROM devices
+            WHERE bundle_id = \(app.rawValue) AND device_id = n.device_id OFFSET 0
+        ) AS d
+        CROSS JOIN LATERAL (
+            SELECT coalesce(sum(attempts), 0)::int8 AS count FROM starts
+            WHERE starts.device_key = d.device_key AND claimed_at > clock_timestamp() - interval '1 day' OFFSET 0
+        ) AS started
+        CROSS JOIN LATERAL (
+            SELECT count(*) AS count FROM timeline
+            WHERE timeline.device_key = d.device_key AND at > clock_timestamp() - interval '1 day'
+              AND kind = 'push' OFFSET 0
+        ) AS pushed
+        """
+    }
+
+    private static func cards(_ app: BundleID, devices: [String], _ limit: Int) -> Query {
         """
         SELECT a.activity_id, a.type_name, a.state::text, \(unescaped: cardColumns)
         FROM devices AS d JOIN subscriptions AS s USING (device_key) JOIN activities AS a USING (activity_key)
         WHERE d.bundle_id = \(app.rawValue) AND d.device_id = ANY(\(devices))
-        ORDER BY s.activity_key DESC, s.device_key LIMIT \(UserResource.limit + 1)
+        ORDER BY s.activity_key DESC, s.device_key LIMIT \(limit + 1)
         """
     }
 
-    private static func activities(_ app: BundleID, naming user: UserID, devices: [String]) -> Query {
+    private static func activities(_ app: BundleID, naming user: UserID, devices: [String], _ limit: Int) -> Query {
         """
         SELECT a.activity_id, a.type_name, a.state::text
         FROM (
@@ -57,8 +126,15 @@ extension Orchestrator {
             UNION
             SELECT activity_key FROM audience_members
             WHERE bundle_id = \(app.rawValue) AND kind = 'device' AND member_id = ANY(\(devices))
+            UNION
+            SELECT m.activity_key FROM (
+                SELECT topic FROM topic_follows
+                WHERE bundle_id = \(app.rawValue) AND user_id >= \(user.rawValue) AND user_id <= \(user.rawValue)
+                ORDER BY user_id, topic OFFSET 0
+            ) AS f
+            JOIN audience_topics AS m ON m.bundle_id = \(app.rawValue) AND m.topic = ANY(ARRAY[f.topic])
         ) AS m JOIN activities AS a USING (activity_key)
-        ORDER BY a.activity_key DESC LIMIT \(UserResource.limit + 1)
+        ORDER BY a.activity_key DESC LIMIT \(limit + 1)
         """
     }
 }

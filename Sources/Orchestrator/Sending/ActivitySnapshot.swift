@@ -67,7 +67,8 @@ extension ActivitySnapshot {
                a.attributes::text, a.revision, t.policy::text, barrier.revision,
                EXISTS (SELECT FROM changes AS c
                 WHERE c.activity_key = a.activity_key AND c.must_deliver AND c.revision = begun.revision),
-               CASE WHEN a.enrolment_due THEN a.enrolled_members END, a.enrolled_devices, coalesce(a.ended_at < clock_timestamp() - \(longestCard), false),
+               CASE WHEN a.enrolment_due THEN a.enrolled_members END, a.enrolled_devices, a.enrolled_rule, a.enrolled_follow,
+               coalesce(a.ended_at < clock_timestamp() - \(longestCard), false),
                h.probes, h.probe_at - clock_timestamp(),
                (SELECT CASE WHEN bool_and(c.min_interval_seconds IS NOT NULL)
                     THEN \(unescaped: lastPush) + min(c.min_interval_seconds) * interval '1 second' - clock_timestamp() END
@@ -115,13 +116,14 @@ extension ActivitySnapshot {
     static func read(_ key: Int64, _ rows: Rows) throws -> ActivitySnapshot? {
         for (
             bundle, id, environment, type, delivery, state, attributes, newest, policy, barrier, isBegun,
-            enrolledMembers, enrolledDevices, isPast, probes, probeIn, hold, newAlert, areVersionsUnsettled,
+            enrolledMembers, enrolledDevices, enrolledRule, enrolledFollow, isPast, probes, probeIn, hold, newAlert,
+            areVersionsUnsettled,
             areStartsDue, areCardsDue
         )
             in try rows.decoded(
                 as: (
                     String, String, String, String, String, String, String, Int64, String, Int64?, Bool, Int64?, Int64,
-                    Bool, Int16?, Duration?, Duration?, Int64?, Bool, Bool, Bool
+                    Int64, Int64, Bool, Int16?, Duration?, Duration?, Int64?, Bool, Bool, Bool
                 ).self
             )
         {
@@ -138,7 +140,9 @@ extension ActivitySnapshot {
                 barrier: barrier,
                 isBarrierBegun: isBegun,
                 policy: try Policy(json: JSONValue(parsing: policy)),
-                enrolment: enrolledMembers.map { AudienceStretch.Place(members: $0, devices: enrolledDevices) },
+                enrolment: enrolledMembers.map {
+                    .init(members: $0, devices: enrolledDevices, rule: enrolledRule, follow: enrolledFollow)
+                },
                 isPast: isPast,
                 hold: hold.flatMap { $0 > .zero ? $0 : nil },
                 newAlert: newAlert,

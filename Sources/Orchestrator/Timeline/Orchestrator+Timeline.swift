@@ -4,22 +4,28 @@ import Postgres
 import Store
 
 extension Orchestrator {
-    /// The story of an activity, or of one device's part in it: the newest entries first, and what it comes to.
+    /// The story of an activity, or of one device's or one user's part in it: the newest entries first, and what it comes
+    /// to. For a user the entries are those of all devices, and the verdict is on the activity.
     ///
     /// What happened a moment ago may still be missing. A device that is not known is told of, not refused: that it is
     /// not known is the answer.
     ///
-    /// - Throws: 404 for an unknown activity; 422 for a cursor of another list.
+    /// - Throws: 404 for an unknown activity; 422 for a cursor of another list, and for a device and a user.
     package func timeline(
         _ app: BundleID,
         _ id: ActivityID,
         device: DeviceID?,
+        user: UserID? = nil,
         _ page: PageRequest
     ) async throws -> TimelineAnswer {
+        if device != nil, user != nil {
+            throw Problem.invalidRequest("'device_id' and 'user_id' exclude each other.")
+        }
         let (subject, budget, entries, story) = try await database.withConnection { connection in
             let subject = try await TimelineSubject.read(app, id, device, on: connection)
             let budget = try await Self.budget(of: subject, on: connection)
-            let entries = try await TimelineEntries(subject: subject, page: page).read(on: connection)
+            let devices = try await Self.devices(of: subject, user, on: connection)
+            let entries = try await TimelineEntries(subject: subject, devices: devices, page: page).read(on: connection)
             let story = device == nil ? nil : try await DeviceStory.read(subject, on: connection)
             return (subject, budget, entries, story)
         }
@@ -38,6 +44,28 @@ extension Orchestrator {
             budget: budget,
             page: entries
         )
+    }
+
+    /// The devices that a story is about; nil: all. Of a user's devices the first ``UserExport/limit``.
+    private static func devices(
+        of subject: TimelineSubject,
+        _ user: UserID?,
+        on connection: PostgresConnection
+    ) async throws -> TimelineEntries.Devices? {
+        if let id = subject.deviceID {
+            return TimelineEntries.Devices(keys: subject.device.map { [$0.key] } ?? [], ids: [id.rawValue])
+        }
+        guard let user else { return nil }
+        let rows = try await connection.query(
+            """
+            SELECT device_key, device_id FROM devices
+            WHERE bundle_id = \(subject.app.rawValue) AND user_id = \(user.rawValue) LIMIT \(UserExport.limit)
+            """
+        )
+        return try rows.decoded(as: (Int64, String).self).reduce(into: TimelineEntries.Devices()) { devices, row in
+            devices.keys.append(row.0)
+            devices.ids.append(row.1)
+        }
     }
 
     /// What each class has spent within the window, counted on the ledger.

@@ -9,7 +9,15 @@ import Store
 /// Each source gives rows of one form: when, an id in that source, whose, and a JSON object with the fields of
 /// ``TimelineEntry``. So a page is a merge of a few short lists.
 struct TimelineEntries {
+    /// Devices, each by its key and its id.
+    struct Devices: Sendable {
+        var keys: [Int64] = []
+        var ids: [String] = []
+    }
+
     let subject: TimelineSubject
+    /// The only devices whose entries are of interest; nil: all.
+    var devices: Devices?
     let page: PageRequest
 
     /// A place between two entries; a page holds what is older.
@@ -119,13 +127,12 @@ struct TimelineEntries {
         """
     }
 
-    /// Only of a device: an activity may have a million.
+    /// Only of some devices: an activity may have a million.
     private func registrations(_ place: Place) -> Query {
         """
-        SELECT s.registered_at, s.device_key, \(subject.deviceID?.rawValue)::text,
-               json_build_object('kind', 'registered', 'event', s.mode)::text
-        FROM subscriptions AS s
-        WHERE s.activity_key = \(subject.activityKey) AND s.device_key = \(subject.device?.key)
+        SELECT s.registered_at, s.device_key, d.device_id, json_build_object('kind', 'registered', 'event', s.mode)::text
+        FROM subscriptions AS s JOIN devices AS d USING (device_key)
+        WHERE s.activity_key = \(subject.activityKey) AND s.device_key = ANY(\(devices?.keys ?? []))
           AND (s.update_token IS NOT NULL OR s.mode = 'channel')
         AND (s.registered_at, 2::int2, s.device_key) < (\(place.at), \(place.source), \(place.id))
         ORDER BY s.registered_at DESC, s.device_key DESC LIMIT \(page.limit + 1)
@@ -142,7 +149,7 @@ struct TimelineEntries {
         FROM events AS e
         WHERE e.bundle_id = \(subject.app.rawValue) AND e.activity_id = \(subject.activityID.rawValue)
           AND e.at >= (SELECT a.created_at FROM activities AS a WHERE a.activity_key = \(subject.activityKey))
-          AND (\(subject.deviceID == nil) OR e.device_id IS NULL OR e.device_id = \(subject.deviceID?.rawValue))
+          AND (\(devices == nil) OR e.device_id IS NULL OR e.device_id = ANY(\(devices?.ids ?? [])))
           AND e.kind = ANY(\(Self.eventsTold.map(\.word)))
         AND (e.at, 3::int2, e.event_id) < (\(place.at), \(place.source), \(place.id))
         ORDER BY e.at DESC, e.event_id DESC LIMIT \(page.limit + 1)
@@ -157,7 +164,7 @@ struct TimelineEntries {
     /// What the timeline itself keeps. Of batches a device is told those that it was in, of broadcasts those that it
     /// could hear.
     private func told(_ place: Place) -> Query {
-        let device = subject.device?.key
+        let keys = devices?.keys ?? []
         return """
             SELECT t.at, t.entry_id, d.device_id,
                    json_build_object('kind', t.kind, 'event', t.event, 'revision', t.revision, 'priority', t.priority,
@@ -167,11 +174,12 @@ struct TimelineEntries {
             FROM timeline AS t LEFT JOIN devices AS d USING (device_key)
             LEFT JOIN changes AS c ON c.activity_key = t.activity_key AND c.revision = t.revision
             WHERE t.activity_key = \(subject.activityKey)
-              AND (\(subject.deviceID == nil) OR t.device_key = \(device) OR (t.device_key IS NULL AND CASE
-                  WHEN t.kind = 'batch' THEN coalesce(\(device) BETWEEN t.first_device AND t.last_device, false)
+              AND (\(devices == nil) OR t.device_key = ANY(\(keys)) OR (t.device_key IS NULL AND CASE
+                  WHEN t.kind = 'batch' THEN EXISTS (
+                      SELECT FROM unnest(\(keys)) AS k(key) WHERE k.key BETWEEN t.first_device AND t.last_device)
                   WHEN t.kind = 'push' THEN EXISTS (
                       SELECT FROM subscriptions AS s
-                      WHERE s.activity_key = t.activity_key AND s.device_key = \(device) AND s.mode = 'channel')
+                      WHERE s.activity_key = t.activity_key AND s.device_key = ANY(\(keys)) AND s.mode = 'channel')
                   ELSE true END))
             AND (t.at, 4::int2, t.entry_id) < (\(place.at), \(place.source), \(place.id))
             ORDER BY t.at DESC, t.entry_id DESC LIMIT \(page.limit + 1)

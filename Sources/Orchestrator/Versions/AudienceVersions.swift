@@ -12,7 +12,8 @@ enum AudienceVersions {
         from database: Database
     ) async throws -> [String] {
         var statements: [Query] = []
-        if audience.allOfType { statements.append(all(of: app, environment)) }
+        // Followers may be anybody. Their versions are not read one by one.
+        if audience.allOfType || !audience.topics.isEmpty { statements.append(all(of: app, environment)) }
         if !audience.users.isEmpty || !audience.devices.isEmpty {
             statements.append(named(in: audience, of: app, environment))
         }

@@ -5,7 +5,8 @@ package enum AudienceCoverage {
     package static let condition = """
         (d.environment = a.environment AND (a.audience_all
          OR \(names("device", "d.device_id"))
-         OR \(names("user", "d.user_id"))))
+         OR \(names("user", "d.user_id"))
+         OR \(TopicFollowing.isCovered(device: "d.device_key", user: "d.user_id"))))
         """
 
     /// The condition that the audience of the activity `a` names a member. Looks at one entry of the index.

@@ -1,7 +1,7 @@
 internal import APITypes
 internal import ActivityModel
 
-/// The users and devices that an activity is started for. This is a standing rule until its end.
+/// The users, devices and followers of topics that an activity is started for. This is a standing rule until its end.
 public struct ActivityAudience: Sendable, Hashable {
     /// The users whose devices show it.
     public var users: [String]
@@ -9,18 +9,37 @@ public struct ActivityAudience: Sendable, Hashable {
     public var devices: [String]
     /// Whether every device with a start token for the type shows it.
     public var everyDevice: Bool
+    /// The topics whose followers show it.
+    public var topics: [String]
+    /// Followers of ``topics`` must follow all of these as well.
+    public var topicsAll: [String]
+    /// Followers of ``topics`` who follow one of these do not show it.
+    public var exceptTopics: [String]
 
-    /// Includes only the named users and devices.
-    public init(users: [String] = [], devices: [String] = [], everyDevice: Bool = false) {
+    /// Includes only whom it names.
+    public init(
+        users: [String] = [],
+        devices: [String] = [],
+        everyDevice: Bool = false,
+        topics: [String] = [],
+        topicsAll: [String] = [],
+        exceptTopics: [String] = []
+    ) {
         self.users = users
         self.devices = devices
         self.everyDevice = everyDevice
+        self.topics = topics
+        self.topicsAll = topicsAll
+        self.exceptTopics = exceptTopics
     }
 
     func audience() throws(TallyError) -> Audience {
         var audience = Audience(allOfType: everyDevice)
         for user in users { audience.users.append(try TallyBackend.userID(user)) }
         for device in devices { audience.devices.append(try TallyBackend.deviceID(device)) }
+        for topic in topics { audience.topics.append(try TallyBackend.topic(topic)) }
+        for topic in topicsAll { audience.topicsAll.append(try TallyBackend.topic(topic)) }
+        for topic in exceptTopics { audience.exceptTopics.append(try TallyBackend.topic(topic)) }
         return audience
     }
 }

@@ -35,6 +35,7 @@ extension TallyBackend {
     ///   - user: The signed-in user, for whom the device is registered. Nil: no user; this also removes an earlier one.
     ///   - activities: The activities whose cards may be reported. Nil: those that have the device or its user in their
     ///     audience, those with a card on the device, and those that were to be started on it.
+    ///   - topics: The topics that the device may follow. One that ends with `*` stands for all with that prefix.
     ///   - isSandbox: Whether the app is a build from Xcode.
     ///   - lifetimeSeconds: 1 to 86400. A ticket cannot be revoked before it expires.
     /// - Returns: The ticket. Tally does not store it.
@@ -43,6 +44,7 @@ extension TallyBackend {
         forDevice device: String,
         user: String? = nil,
         activities: [String]? = nil,
+        topics: [String] = [],
         isSandbox: Bool = false,
         lifetimeSeconds: Int64 = 3_600
     ) async throws(TallyError) -> RegistrationTicket {
@@ -56,6 +58,11 @@ extension TallyBackend {
             var ids: [ActivityID] = []
             for activity in activities { ids.append(try Self.activityID(activity)) }
             request.activities = ids
+        }
+        if !topics.isEmpty {
+            var patterns: [TopicPattern] = []
+            for topic in topics { patterns.append(try Self.checked(topic, "a topic", TopicPattern.init)) }
+            request.topics = patterns
         }
         return try await call { [request] client throws(ClientError) in
             let answer = try await client.createTicket(app, request)

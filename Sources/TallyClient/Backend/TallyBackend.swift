@@ -151,6 +151,8 @@ public struct TallyBackend: Sendable {
         try checked(text, "a device id", DeviceID.init)
     }
 
+    static func topic(_ text: String) throws(TallyError) -> Topic { try checked(text, "a topic", Topic.init) }
+
     static func checked<Value>(
         _ text: String,
         _ what: String,

@@ -122,14 +122,15 @@ extension TallyClient {
         return try await answer(Page<ActivityResource>.self, to: call)
     }
 
-    /// The history of an activity, or of one device in it: the newest entries first, with a summary.
+    /// The history of an activity, or of one device or one user in it: the newest entries first, with a summary.
     package func timeline(
         _ app: BundleID,
         _ id: ActivityID,
         device: DeviceID? = nil,
+        user: UserID? = nil,
         _ page: PageRequest = PageRequest()
     ) async throws(ClientError) -> TimelineAnswer {
-        let filter: [(name: String, value: String?)] = [("device_id", device?.rawValue)]
+        let filter: [(name: String, value: String?)] = [("device_id", device?.rawValue), ("user_id", user?.rawValue)]
         let call = APICall.get("/v1/apps/\(app)/activities/\(id)/timeline", query: filter + page.query)
         return try await answer(TimelineAnswer.self, to: call)
     }

@@ -47,6 +47,11 @@ extension TallyClient {
         try await answer(UserResource.self, to: .get("/v1/apps/\(app)/users/\(id)"))
     }
 
+    /// All that is stored of a user.
+    package func exportUser(_ app: BundleID, _ id: UserID) async throws(ClientError) -> UserExport {
+        try await answer(UserExport.self, to: .get("/v1/apps/\(app)/users/\(id)/export"))
+    }
+
     /// Erases a user's devices, tokens and subscriptions.
     package func deleteUser(_ app: BundleID, _ id: UserID) async throws(ClientError) {
         try await perform(.delete("/v1/apps/\(app)/users/\(id)"))

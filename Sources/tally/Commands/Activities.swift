@@ -30,6 +30,11 @@ struct Activities: AsyncParsableCommand {
         @Option(help: "A user to start it for; repeat for several.") var user: [Checked<UserID>] = []
         @Option(help: "A device to start it on; repeat for several.") var device: [Checked<DeviceID>] = []
         @Flag(help: "Start it on every device with a start token for the type.") var allOfType = false
+        @Option(help: "A topic to start it for: all its followers; repeat for several.") var topic: [Checked<Topic>] =
+            []
+        @Option(help: "Followers of --topic must follow this one, too; repeat for several.")
+        var andTopic: [Checked<Topic>] = []
+        @Option(help: "Leave out followers of this topic; repeat for several.") var exceptTopic: [Checked<Topic>] = []
         @OptionGroup var alert: AlertOptions
         @Option(help: "routine, notable or critical.") var urgency: Urgency?
         @Option(help: "Start later, RFC 3339.") var startsAt: Checked<Instant>?
@@ -46,7 +51,10 @@ struct Activities: AsyncParsableCommand {
             let audience = Audience(
                 users: user.map(\.value),
                 devices: device.map(\.value),
-                allOfType: allOfType
+                allOfType: allOfType,
+                topics: topic.map(\.value),
+                topicsAll: andTopic.map(\.value),
+                exceptTopics: exceptTopic.map(\.value)
             )
             return StartRequest(
                 type: type.value,

@@ -20,6 +20,12 @@ extension Activities {
         @Option(help: "A user to add; repeat for several.") var addUser: [Checked<UserID>] = []
         @Option(help: "A device to add; repeat for several.") var addDevice: [Checked<DeviceID>] = []
         @Flag(help: "Add every device with a start token for the type.") var addAllOfType = false
+        @Option(help: "A topic to add: all its followers; repeat for several.") var addTopic: [Checked<Topic>] = []
+        @Option(help: "Followers of the added topics must follow this one, too; repeat for several.")
+        var andTopic: [Checked<Topic>] = []
+        @Option(help: "Leave out followers of this topic from the added ones; repeat for several.")
+        var exceptTopic: [Checked<Topic>] = []
+        @Option(help: "A topic to take out; repeat for several.") var removeTopic: [Checked<Topic>] = []
         @Option(help: "A user to take out; repeat for several.") var removeUser: [Checked<UserID>] = []
         @Option(help: "A device to take out; repeat for several.") var removeDevice: [Checked<DeviceID>] = []
         @Flag(help: "Take back that every device of the type is added.") var removeAllOfType = false
@@ -35,11 +41,23 @@ extension Activities {
         }
 
         private var added: Audience {
-            Audience(users: addUser.map(\.value), devices: addDevice.map(\.value), allOfType: addAllOfType)
+            Audience(
+                users: addUser.map(\.value),
+                devices: addDevice.map(\.value),
+                allOfType: addAllOfType,
+                topics: addTopic.map(\.value),
+                topicsAll: andTopic.map(\.value),
+                exceptTopics: exceptTopic.map(\.value)
+            )
         }
 
         private var removed: Audience {
-            Audience(users: removeUser.map(\.value), devices: removeDevice.map(\.value), allOfType: removeAllOfType)
+            Audience(
+                users: removeUser.map(\.value),
+                devices: removeDevice.map(\.value),
+                allOfType: removeAllOfType,
+                topics: removeTopic.map(\.value)
+            )
         }
 
         func request() throws -> AudienceRequest {

@@ -7,7 +7,8 @@ struct Devices: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Installations of an app and their tokens.",
         subcommands: [
-            Put.self, List.self, Show.self, Delete.self, EraseUser.self, Ticket.self, RevokeTickets.self,
+            Put.self, List.self, Show.self, FollowedTopicsCommand.self, Delete.self, EraseUser.self, Ticket.self,
+            RevokeTickets.self,
         ]
     )
 
@@ -29,6 +30,8 @@ struct Devices: AsyncParsableCommand {
         var startToken: [StartTokenArgument] = []
         @Option(help: "Tells this installation of the app from earlier ones, whose reports are stale.")
         var installation: String?
+        @Option(help: "A topic that the device follows; repeat for all of them. Without it they stay.")
+        var topic: [Checked<Topic>] = []
         @Flag(inversion: .prefixedNo, help: "Whether Live Activities are switched on.") var activities: Bool?
         @Flag(inversion: .prefixedNo, help: "Whether frequent pushes are allowed.") var frequentPushes: Bool?
         @OptionGroup var app: AppOption
@@ -51,7 +54,8 @@ struct Devices: AsyncParsableCommand {
                 deviceToken: deviceToken?.value,
                 // If a type is given twice, the last one wins.
                 startTokens: Dictionary(startToken.map { ($0.type, $0.token) }) { _, last in last },
-                installation: installation
+                installation: installation,
+                topics: topic.isEmpty ? nil : topic.map(\.value)
             )
         }
 

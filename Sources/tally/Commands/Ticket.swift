@@ -19,6 +19,8 @@ extension Devices {
                 "An activity whose card may be reported; repeat. Default: every activity whose audience has the device."
         )
         var activity: [Checked<ActivityID>] = []
+        @Option(help: "A topic that the device may follow, or a prefix and '*'; repeat. Default: none.")
+        var topic: [Checked<TopicPattern>] = []
         @Option(help: "How long it is good, such as 10m; at most 1d. Default: 1h.") var ttl: Checked<Span>?
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
@@ -39,6 +41,7 @@ extension Devices {
                 deviceID: id.value,
                 userID: user?.value,
                 activities: activity.isEmpty ? nil : activity.map(\.value),
+                topics: topic.isEmpty ? nil : topic.map(\.value),
                 ttlSeconds: seconds
             )
         }

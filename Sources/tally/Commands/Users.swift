@@ -6,12 +6,12 @@ import TallyClient
 struct Users: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Users of an app: what they follow.",
-        subcommands: [Show.self, RevokeTickets.self]
+        subcommands: [Show.self, FollowedTopicsCommand.self, Export.self, RevokeTickets.self]
     )
 
     struct Show: ClientCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show the devices, cards and activities of a user.",
+            abstract: "Show the devices, topics, cards, starts and activities of a user.",
             discussion: "'tally activities explain ID --device D' tells why a card shows what it shows.",
             examples: "tally users show ada"
         )
@@ -28,6 +28,25 @@ struct Users: AsyncParsableCommand {
     }
 }
 
+extension Users {
+    struct Export: ClientCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print all that Tally stores of a user, as JSON.",
+            examples: "tally users export ada"
+        )
+
+        @Argument(help: "The user's id.") var id: Checked<UserID>
+        @OptionGroup var app: AppOption
+        @OptionGroup var global: GlobalOptions
+
+        var appName: String? { app.app }
+
+        func run(_ session: Session) async throws {
+            Console.print(json: try await session.client.exportUser(session.app(), id.value).json)
+        }
+    }
+}
+
 extension UserResource: Presentable {
     var text: String {
         let cardColumns: [Table.Column] = [
@@ -38,9 +57,17 @@ extension UserResource: Presentable {
         let activityColumns: [Table.Column] = [
             .init(title: "IN THE AUDIENCE OF"), .init(title: "TYPE"), .init(title: "STATE"),
         ]
+        let startColumns: [Table.Column] = [
+            .init(title: "START OF"), .init(title: "DEVICE"), .init(title: "STATE"),
+            .init(title: "REASON", isExtra: true),
+        ]
         let tables = [
             Table(columns: DeviceResource.columns, rows: devices.map(\.row)),
             Table(columns: cardColumns, rows: cards.map(\.row)),
+            Table(
+                columns: startColumns,
+                rows: starts.map { [$0.activityID.rawValue, $0.deviceID.rawValue, $0.state.rawValue, $0.reason ?? ""] }
+            ),
             Table(
                 columns: activityColumns,
                 rows: activities.map { [$0.activityID.rawValue, $0.type.rawValue, $0.state.rawValue] }
@@ -48,7 +75,12 @@ extension UserResource: Presentable {
         ]
         let shown = tables.filter { !$0.rows.isEmpty }.map { $0.text(width: Console.outputWidth) }
         let cut = isTruncated ? ["A list is cut after \(Self.limit) entries."] : []
-        return (["user  \(userID)"] + shown + cut).joined(separator: "\n\n")
+        let facts = Card([
+            ("user", userID.rawValue),
+            ("topics", topics.isEmpty ? nil : topics.map(\.rawValue).joined(separator: " ")),
+            ("sent today", "\(sentToday.starts) starts, \(sentToday.pushes) pushes on record"),
+        ])
+        return ([facts.text] + shown + cut).joined(separator: "\n\n")
     }
 }
 

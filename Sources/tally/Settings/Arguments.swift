@@ -48,6 +48,8 @@ extension KeyID: CommandLineValue {}
 extension ActivityID: CommandLineValue {}
 extension DeviceID: CommandLineValue {}
 extension UserID: CommandLineValue {}
+extension Topic: CommandLineValue {}
+extension TopicPattern: CommandLineValue {}
 extension ActivityTypeName: CommandLineValue {}
 extension ChannelID: CommandLineValue {}
 extension APNSChannelID: CommandLineValue {}

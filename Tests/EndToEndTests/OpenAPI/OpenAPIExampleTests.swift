@@ -98,6 +98,13 @@ struct OpenAPIExampleTests {
         let user = Self.app.merging(["user_id": "ada"]) { $1 }
         try await api.send("revokeUserTickets", "signed_out_everywhere", user)
         try await api.send("revokeDeviceTickets", "stolen", Self.device("phone-1"))
+        for example in ["whole_list", "change"] {
+            try await api.send("putUserTopics", example, user)
+            try await api.send("putDeviceTopics", example, Self.device("phone-1"))
+        }
+        try await api.send("getUserTopics", nil, user)
+        try await api.send("getDeviceTopics", nil, Self.device("phone-1"))
+        try await api.send("listTopics", nil, Self.app)
         try await api.send("push", "user", Self.app, status: 202)
         try await api.send("push", "token", Self.app, status: 202)
     }
@@ -118,6 +125,7 @@ struct OpenAPIExampleTests {
             try await api.send("updateActivity", example, Self.activity("final"), status: 202)
         }
         try await api.send("changeAudience", "add", Self.activity("final"), status: 202)
+        try await api.send("changeAudience", "add_topic", Self.activity("final"), status: 202)
         try await api.send("changeAudience", "remove", Self.activity("final"), status: 202)
         try await api.send("changeAudience", "add_with_alert", Self.activity("semi"), status: 202)
         try await api.send("listActivities", nil, Self.app, query: "?state=live")
@@ -125,6 +133,8 @@ struct OpenAPIExampleTests {
         try await api.send("subscribe", "token", card)
         try await api.send("listSubscriptions", nil, Self.activity("final"), query: "?state=following")
         try await api.send("getUser", nil, Self.app.merging(["user_id": "ada"]) { $1 })
+        try await api.send("exportUser", nil, Self.app.merging(["user_id": "ada"]) { $1 })
+        try await api.send("listActivities", nil, Self.app, query: "?user_id=ada")
         try await api.send("listAudience", nil, Self.activity("final"))
         try await dryRun(api, "updateActivity", "goal", "final")
         try await dryRun(api, "endActivity", "final_state", "final")

@@ -236,7 +236,26 @@ final class RecordingService: TallyService {
     func device(_ app: BundleID, _ id: DeviceID) async throws -> DeviceResource { try reach("device \(app) \(id)") }
     func deleteDevice(_ app: BundleID, _ id: DeviceID) async throws { try done("deleteDevice \(app) \(id)") }
     func user(_ app: BundleID, _ id: UserID) async throws -> UserResource { try reach("user \(app) \(id)") }
+    func exportUser(_ app: BundleID, _ id: UserID) async throws -> UserExport { try reach("exportUser \(app) \(id)") }
     func eraseUser(_ app: BundleID, _ id: UserID) async throws { try done("eraseUser \(app) \(id)") }
+
+    func putTopics(
+        _ app: BundleID,
+        of follower: TopicFollower,
+        _ request: TopicsRequest
+    ) async throws -> FollowedTopics { try reach("putTopics \(app) \(text(follower)) \(request.json.text)") }
+    func topics(_ app: BundleID, of follower: TopicFollower) async throws -> FollowedTopics {
+        try reach("topics \(app) \(text(follower))")
+    }
+    func topics(_ app: BundleID, _ page: PageRequest) async throws -> Page<TopicResource> {
+        try reach("topics \(app) \(text(page))")
+    }
+    private func text(_ follower: TopicFollower) -> String {
+        switch follower {
+        case .user(let id): "user \(id)"
+        case .device(let id): "device \(id)"
+        }
+    }
 
     func createTicket(
         _ app: BundleID,
@@ -332,19 +351,23 @@ final class RecordingService: TallyService {
         type: ActivityTypeName?,
         state: ActivityState?,
         device: DeviceID?,
+        user: UserID?,
         containing part: String?,
         _ page: PageRequest
     ) async throws -> Page<ActivityResource> {
-        let filter = [type?.rawValue, state?.rawValue, device?.rawValue, part].map { $0 ?? "-" }.joined(separator: " ")
+        let filter = [type?.rawValue, state?.rawValue, device?.rawValue, user?.rawValue, part].map { $0 ?? "-" }.joined(
+            separator: " "
+        )
         return try reach("activities \(app) \(filter) \(text(page))")
     }
     func timeline(
         _ app: BundleID,
         _ id: ActivityID,
         device: DeviceID?,
+        user: UserID?,
         _ page: PageRequest
     ) async throws -> TimelineAnswer {
-        try reach("timeline \(app) \(id) \(device?.rawValue ?? "-") \(text(page))")
+        try reach("timeline \(app) \(id) \(device?.rawValue ?? "-") \(user?.rawValue ?? "-") \(text(page))")
     }
 
     func push(_ app: BundleID, _ request: PushRequest, idempotency: IdempotencyKey?) async throws -> PushAnswer {

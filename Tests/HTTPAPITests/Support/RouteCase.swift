@@ -112,7 +112,25 @@ struct RouteCase: CustomTestStringConvertible, Sendable {
         .init(.get, mine + "/devices/d1", .scope(.read), "device com.example.mine d1"),
         .init(.delete, mine + "/devices/d1", .scope(.register), "deleteDevice com.example.mine d1"),
         .init(.get, mine + "/users/u1", .scope(.read), "user com.example.mine u1"),
+        .init(.get, mine + "/users/u1/export", .scope(.read), "exportUser com.example.mine u1"),
         .init(.delete, mine + "/users/u1", .scope(.register), "eraseUser com.example.mine u1"),
+        .init(.get, mine + "/topics?limit=7", .scope(.read), "topics com.example.mine 7 -"),
+        .init(.get, mine + "/users/u1/topics", .scope(.read), "topics com.example.mine user u1"),
+        .init(
+            .put,
+            mine + "/users/u1/topics",
+            .scope(.register),
+            body: #"{"topics": ["team:ajax"]}"#,
+            #"putTopics com.example.mine user u1 {"topics":["team:ajax"]}"#
+        ),
+        .init(.get, mine + "/devices/d1/topics", .scope(.read), "topics com.example.mine device d1"),
+        .init(
+            .put,
+            mine + "/devices/d1/topics",
+            .scope(.register),
+            body: #"{"add": ["a"], "remove": ["b"]}"#,
+            #"putTopics com.example.mine device d1 {"add":["a"],"remove":["b"]}"#
+        ),
         .init(
             .post,
             mine + "/registration-tickets",
@@ -231,22 +249,34 @@ struct RouteCase: CustomTestStringConvertible, Sendable {
             .get,
             mine + "/activities?device_id=d1&id_contains=fin",
             .scope(.read),
-            "activities com.example.mine - - d1 fin 100 -"
+            "activities com.example.mine - - d1 - fin 100 -"
         ),
-        .init(.get, mine + "/activities", .scope(.read), "activities com.example.mine - - - - 100 -"),
+        .init(.get, mine + "/activities", .scope(.read), "activities com.example.mine - - - - - 100 -"),
+        .init(
+            .get,
+            mine + "/activities?user_id=u1",
+            .scope(.read),
+            "activities com.example.mine - - - u1 - 100 -"
+        ),
         .init(
             .get,
             mine + "/activities?type=Game&state=live&limit=1000&cursor=abc",
             .scope(.read),
-            "activities com.example.mine Game live - - 1000 abc"
+            "activities com.example.mine Game live - - - 1000 abc"
         ),
         .init(.get, mine + "/activities/a1", .scope(.read), "activity com.example.mine a1"),
-        .init(.get, mine + "/activities/a1/timeline", .scope(.read), "timeline com.example.mine a1 - 100 -"),
+        .init(
+            .get,
+            mine + "/activities/a1/timeline?user_id=u1",
+            .scope(.read),
+            "timeline com.example.mine a1 - u1 100 -"
+        ),
+        .init(.get, mine + "/activities/a1/timeline", .scope(.read), "timeline com.example.mine a1 - - 100 -"),
         .init(
             .get,
             mine + "/activities/a1/timeline?device_id=d1&limit=7&cursor=abc",
             .scope(.read),
-            "timeline com.example.mine a1 d1 7 abc"
+            "timeline com.example.mine a1 d1 - 7 abc"
         ),
     ]
 

@@ -58,7 +58,9 @@ struct LongAudienceTests {
             let covered: Query = """
                 SELECT string_agg(d.device_id, ' ' ORDER BY d.device_id)
                 FROM (VALUES ('d1', 'u1'), ('d2', NULL), ('d3', 'u3'), ('d4', 'u30'), ('d', 'u'), ('e', NULL)) AS r(device_id, user_id)
-                CROSS JOIN LATERAL (SELECT r.device_id, r.user_id, 'production'::apns_environment AS environment) AS d
+                CROSS JOIN LATERAL (
+                    SELECT r.device_id, r.user_id, 'production'::apns_environment AS environment, 0::int8 AS device_key
+                ) AS d
                 JOIN activities AS a ON a.activity_id = 'final'
                 WHERE \(unescaped: AudienceCoverage.condition)
                 """

@@ -122,8 +122,8 @@ struct AppDeletionTests {
                 let count = passed.withLock {
                     $0 += 1; return $0
                 }
-                // The beginning, the devices, the pushes, and two parts.
-                if count > 5 { throw PostgresError(.connectionLost) }
+                // The beginning, the devices, the pushes, the topics, and two parts.
+                if count > 6 { throw PostgresError(.connectionLost) }
             }
             let dying = world.sibling(behind: gate)
             await #expect(throws: PostgresError.self) { try await dying.orchestrator.deleteApp(world.app) }

@@ -25,6 +25,7 @@ struct SignedTicketTests {
     private static let claims: JSONObject = [
         "aud": "com.example.app", "iat": 1_800_000_000, "exp": 1_800_003_600, "sub": "fan", "device_id": "phone",
         "environment": "production", "activities": ["final"],
+        "topics": ["team:*"],
     ]
 
     private static func text(
@@ -57,6 +58,7 @@ struct SignedTicketTests {
                     device: DeviceID(stored: "phone"),
                     user: UserID(stored: "fan"),
                     activities: [ActivityID(stored: "final")],
+                    topics: [TopicPattern(stored: "team:*")],
                     expiresAt: 1_800_003_600
                 )
         )
@@ -87,6 +89,7 @@ struct SignedTicketTests {
             ("iat", nil, "'iat'"), ("iat", 1_800_000_061, "future"), ("nbf", 1_800_000_061, "'nbf'"),
             ("iat", .number(JSONNumber(Int64.min)), "90 days"), ("nbf", "soon", "'nbf'"),
             ("sub", 5, "'sub'"), ("device_id", nil, "'device_id'"), ("environment", "test", "'environment'"),
+            ("topics", ["team:*", 1], "'topics'"), ("topics", "team:*", "'topics'"),
             ("activities", ["final", 1], "'activities'"), ("activities", "final", "'activities'"),
         ] as [(String, JSONValue?, String)]
     )

@@ -11,7 +11,7 @@ struct SchemaRelease: Sendable {
     var load: [String] = []
 
     /// In the order of their versions.
-    static let all = [baseline, rejudgements]
+    static let all = [baseline, rejudgements, topics]
 
     /// An activity of each kind in the middle of its life, and a row in every other table. The signing key is written by
     /// the test, which knows the secret.
@@ -215,5 +215,16 @@ struct SchemaRelease: Sendable {
     private static let rejudgements = SchemaRelease(
         version: 2,
         rows: "INSERT INTO rejudgements (bundle_id, type_name) VALUES ('com.example.app', 'Game')"
+    )
+
+    private static let topics = SchemaRelease(
+        version: 3,
+        rows: """
+            INSERT INTO topic_follows (bundle_id, topic, user_id) VALUES ('com.example.app', 'team:ajax', 'ada');
+            INSERT INTO topic_follows (bundle_id, topic, device_key)
+            SELECT bundle_id, 'team:ajax', device_key FROM devices WHERE device_id = 'd9';
+            INSERT INTO audience_topics (activity_key, topic, bundle_id, except_topics)
+            SELECT activity_key, 'team:ajax', bundle_id, '{muted}' FROM activities WHERE activity_id = 'past';
+            """
     )
 }

@@ -38,6 +38,12 @@ struct StartCounts: Sendable {
             try counts.add(results[1])
             counts.unknownUsers = Int(try results[2].single(Int64.self) ?? 0)
         }
+        for place in audience.topics.indices {
+            try await KeyPages(database: database, size: pageSize).read(bound: reach.followBound(place)) { page in
+                try counts.add(await database.pipeline([.planningOnce, reach.followers(place, page)])[1])
+                return true
+            }
+        }
         guard audience.allOfType else { return counts }
         try await KeyPages(database: database, size: pageSize).read(bound: reach.bound) { page in
             try counts.add(await database.pipeline([.planningOnce, reach.all(page)])[1])
@@ -132,6 +138,61 @@ private struct Reach {
         GROUP BY 1, 2, 3, 4
         """
     }
+
+    /// Bounds the next page of the followers of a topic.
+    func followBound(_ place: Int) -> (_ after: Int64, _ size: Int) -> Query {
+        { after, size in
+            """
+            SELECT max(follow_key), count(*) FROM (
+                SELECT follow_key FROM topic_follows
+                WHERE bundle_id = \(app.rawValue) AND topic = \(audience.topics[place].rawValue) AND follow_key > \(after)
+                ORDER BY bundle_id, topic, follow_key LIMIT \(size)
+            ) AS page
+            """
+        }
+    }
+
+    /// Counts the devices of a page of followers, each with the first topic that it follows, and none that ``named`` or
+    /// ``all(_:)`` counts.
+    func followers(_ place: Int, _ page: KeyPages.Page) -> Query {
+        """
+        WITH given AS MATERIALIZED (
+            SELECT \(app.rawValue) AS app, \(audience.topics[place].rawValue) AS topic,
+                   \(audience.topics.prefix(place).map(\.rawValue)) AS earlier,
+                   \(audience.topicsAll.map(\.rawValue)) AS topics_all,
+                   \(audience.exceptTopics.map(\.rawValue)) AS except_topics
+        ), page AS MATERIALIZED (
+            SELECT user_id, device_key FROM topic_follows
+            WHERE bundle_id = \(app.rawValue) AND topic = \(audience.topics[place].rawValue)
+              AND follow_key > \(page.after) AND follow_key <= \(page.through)
+        )
+        SELECT \(unescaped: Self.sort), EXISTS (
+                   SELECT FROM start_tokens AS t
+                   WHERE t.device_key = d.device_key AND t.type_name = \(type.rawValue) AND t.state = 'live' OFFSET 0
+               ), count(*)
+        FROM given AS g CROSS JOIN page AS f CROSS JOIN LATERAL (
+            SELECT * FROM devices WHERE device_key = f.device_key
+            UNION ALL
+            SELECT * FROM devices WHERE bundle_id = \(app.rawValue) AND user_id = f.user_id OFFSET 0
+        ) AS d
+        WHERE d.environment = \(environment.rawValue)::apns_environment
+          AND d.device_id NOT IN (SELECT unnest(\(audience.devices.map(\.rawValue))))
+          AND coalesce(d.user_id NOT IN (SELECT unnest(\(audience.users.map(\.rawValue)))), true)
+          AND NOT (\(audience.allOfType) AND EXISTS (
+              SELECT FROM start_tokens AS t
+              WHERE t.device_key = d.device_key AND t.type_name = \(type.rawValue) OFFSET 0))
+          AND \(unescaped: Self.isCountedHere)
+        GROUP BY 1, 2, 3, 4
+        """
+    }
+
+    /// The condition that the device `d` counts as one of the page `f` of followers of a `given` topic `g`.
+    private static let isCountedHere = """
+        (\(TopicFollowing.isWithin(all: "g.topics_all", except: "g.except_topics", device: "d.device_key", user: "d.user_id", of: "g.app"))
+         AND NOT (f.user_id IS NOT NULL AND \(TopicFollowing.deviceFollows("g.topic", device: "d.device_key")))
+         AND NOT EXISTS (SELECT FROM unnest(g.earlier) AS e(topic)
+                         WHERE \(TopicFollowing.follows("e.topic", device: "d.device_key", user: "d.user_id", of: "g.app"))))
+        """
 
     /// The columns of ``StartCounts/Sort``, of the device `d`, but for whether it has a token of the type.
     private static let sort = "d.os_version, d.activities_enabled, \(AppVersionRows.appVersion)"

@@ -87,30 +87,7 @@ extension Orchestrator {
         )
         guard let deviceKey = try cards.single(Int64.self) else { return false }
         let card = CardKey(activityKey: activityKey, deviceKey: deviceKey)
-        _ = try await connection.pipeline([
-            AppVersionRows.hold([card]),
-            // Before the card, in the order in which reports lock them. One that APNs has taken waits for its report.
-            """
-            INSERT INTO starts AS s (activity_key, device_key, state) VALUES (\(activityKey), \(deviceKey), 'settled')
-            ON CONFLICT (activity_key, device_key) DO UPDATE SET state = 'settled', due_at = NULL, reason = NULL
-            WHERE s.state NOT IN ('sent', 'settled')
-            """,
-            """
-            DELETE FROM subscriptions AS s
-            WHERE s.activity_key = \(activityKey) AND s.device_key = \(deviceKey)
-              AND (s.state IN ('over', 'dead') OR \(unescaped: AppVersionRows.isRejected))
-            """,
-            """
-            UPDATE subscriptions AS s
-            SET leaving = true, failures = 0,
-                state = CASE WHEN s.state = 'waiting_for_token' THEN s.state
-                    WHEN s.update_token IS NULL THEN 'over' ELSE 'due' END,
-                due_at = CASE WHEN s.update_token IS NOT NULL THEN clock_timestamp() END
-            WHERE s.activity_key = \(activityKey) AND s.device_key = \(deviceKey)
-            """,
-            AppVersionRows.alignment([card]),
-            SegmentRows.announce(cards: [card]),
-        ])
+        _ = try await connection.pipeline(LeavingCards.statements([card], starts: .settled))
         return true
     }
 }

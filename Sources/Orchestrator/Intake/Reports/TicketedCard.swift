@@ -2,7 +2,8 @@ import ActivityModel
 import Postgres
 import Store
 
-/// Whether a ticket that names no activities is good for a report: its device or its user is in the audience, or the
+/// Whether a ticket that names no activities is good for a report: its device or its user is in the audience, by name or
+/// by a topic, or the
 /// device has a card of the activity or was to be started.
 ///
 /// The audience is forgotten at the end; a phone that was offline until then may report its card all the same, if the
@@ -21,6 +22,7 @@ enum TicketedCard {
             WHERE a.audience_all
                OR \(unescaped: AudienceCoverage.names("device", "r.device_id"))
                OR \(unescaped: AudienceCoverage.names("user", "r.user_id"))
+               OR \(unescaped: TopicFollowing.isCovered(device: deviceKey, user: "r.user_id"))
                OR EXISTS (SELECT FROM devices AS d
                           WHERE d.bundle_id = a.bundle_id AND d.device_id = r.device_id AND (
                             EXISTS (SELECT FROM subscriptions AS s
@@ -34,4 +36,9 @@ enum TicketedCard {
                END
             """
     }
+
+    /// Null for a device that is not registered.
+    private static let deviceKey = """
+        (SELECT k.device_key FROM devices AS k WHERE k.bundle_id = a.bundle_id AND k.device_id = r.device_id)
+        """
 }

@@ -39,6 +39,8 @@ struct RegistrationGroup {
     private var keys: [Int: Int64] = [:]
     /// Those whose devices are there already.
     private var effects: [Int: Effect] = [:]
+    /// What reports change in the topics of devices that are there already.
+    private var topicChanges: [Int: TopicChange] = [:]
     /// Those that are left to other transactions.
     private var left: Set<Int> = []
 
@@ -148,6 +150,7 @@ struct RegistrationGroup {
         try await store(open)
         let taken = open.filter { keys[$0] != nil }
         for place in taken { try await carryThrough(place) }
+        try await storeTopics(of: taken)
         let stale = try await storeTokens(of: taken, isLast: isLast && !reports.contains(where: \.wantsDevice))
         let wanted = taken.filter { reports[$0].wantsDevice }.compactMap { keys[$0] }
         let devices = try await Orchestrator.devices(keys: wanted, connection)
@@ -211,6 +214,30 @@ struct RegistrationGroup {
                 left.insert(place)
             } else {
                 (keys[place], effects[place]) = (key, effect)
+            }
+        }
+        try await findTopics(places)
+    }
+
+    /// Looks up the topics of devices whose reports name topics. A report that changes them may end cards, so it is left
+    /// to a transaction of its own.
+    private mutating func findTopics(_ places: [Int]) async throws {
+        let naming = places.filter { keys[$0] != nil && reports[$0].request.topics != nil }
+        guard !naming.isEmpty else { return }
+        let rows = try await connection.query(TopicRows.selection(ofDevices: naming.compactMap { keys[$0] }))
+        let stored = Dictionary(grouping: try rows.decoded(as: (Int64, String).self), by: \.0)
+        for place in naming {
+            guard let key = keys[place], let topics = reports[place].request.topics else { continue }
+            let known = Set(stored[key, default: []].map { Topic(stored: $0.1) })
+            do {
+                let allowed = reports[place].request.allowedTopics
+                topicChanges[place] = try TopicChange(reported: topics, allowed: allowed, of: known)
+            } catch {
+                answers[place] = .failure(error)
+            }
+            if places.count > 1, topicChanges[place]?.isNone == false {
+                left.insert(place)
+                (keys[place], effects[place]) = (nil, nil)
             }
         }
     }
@@ -302,6 +329,25 @@ struct RegistrationGroup {
         }
         if effect.changedApp { try await AppVersionAdmission(orchestrator: orchestrator).readmit(key, on: connection) }
         if effect.changedInstallation { _ = try await connection.pipeline(Installations.restart(deviceKey: key)) }
+    }
+
+    /// Stores reported topics. A new device has no cards that its topics could end.
+    private func storeTopics(of places: [Int]) async throws {
+        var new: [TopicRows.New] = []
+        for place in places {
+            guard let key = keys[place], let topics = reports[place].request.topics else { continue }
+            if let change = topicChanges[place] {
+                if change.isNone { continue }
+                let statements = TopicRows.statements(change, of: .device(key: key), in: reports[place].app)
+                _ = try await connection.pipeline(statements)
+                try await orchestrator.endCards(of: [key], change, on: connection)
+            } else {
+                new += Set(topics).sorted().map {
+                    TopicRows.New(app: reports[place].app.rawValue, device: key, topic: $0.rawValue)
+                }
+            }
+        }
+        if !new.isEmpty { _ = try await connection.pipeline([TopicRows.insertion(new)]) }
     }
 
     /// Stores reported start tokens, unless a later generation is known. A device keeps as many as it may report at

@@ -49,6 +49,7 @@ extension Orchestrator {
                 device: request.deviceID,
                 user: request.userID,
                 activities: request.activities,
+                topics: request.topics,
                 expiresAt: now + request.ttlSeconds
             )
         }
@@ -72,6 +73,7 @@ extension Orchestrator {
         fields.add("environment", ticket.environment.rawValue)
         fields.add("user", ticket.user.map { AuditRows.person($0.rawValue) })
         fields.add("activities", words: ticket.activities.map { $0.map(\.rawValue).sorted() })
+        fields.add("topics", words: ticket.topics.map { $0.map(\.rawValue).sorted() })
         fields.add("expires_at", Instant(unixSeconds: ticket.expiresAt))
         return fields.json
     }

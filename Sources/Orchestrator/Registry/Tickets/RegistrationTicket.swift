@@ -10,6 +10,8 @@ package struct RegistrationTicket: Sendable, Hashable {
     package let user: UserID?
     /// Nil: those that the device or its user is in the audience of, or the device has a card of.
     package let activities: [ActivityID]?
+    /// The topics that the device may follow. Nil: none.
+    package let topics: [TopicPattern]?
     /// UNIX seconds of the database's clock.
     package let expiresAt: Timestamp
 
@@ -19,6 +21,7 @@ package struct RegistrationTicket: Sendable, Hashable {
         device: DeviceID,
         user: UserID? = nil,
         activities: [ActivityID]? = nil,
+        topics: [TopicPattern]? = nil,
         expiresAt: Timestamp
     ) {
         self.app = app
@@ -26,6 +29,7 @@ package struct RegistrationTicket: Sendable, Hashable {
         self.device = device
         self.user = user
         self.activities = activities
+        self.topics = topics
         self.expiresAt = expiresAt
     }
 }
@@ -43,11 +47,19 @@ extension RegistrationTicket {
     /// The report with what the ticket fixes: the user, too, and nobody where the ticket names none. An app whose user
     /// has signed out could not say so otherwise.
     ///
-    /// - Throws: 403 where the report names another environment or user.
+    /// Of the topics, the report replaces those that the ticket allows. The others stay, whoever gave them.
+    ///
+    /// - Throws: 403 where the report names another environment or user, or a topic that is not allowed.
     package func admit(_ report: DeviceRequest) throws(Problem) -> DeviceRequest {
         if report.environment != environment { throw .otherEnvironment }
         if let named = report.user.id, named != user { throw .ticketForbidden("The ticket is for another user.") }
+        if let followed = report.topics,
+            !followed.allSatisfy({ topic in topics?.contains { $0.matches(topic) } ?? false })
+        {
+            throw .ticketForbidden("The ticket does not allow all of these topics.")
+        }
         var report = report
+        report.allowedTopics = topics ?? []
         report.user = user.map { .user($0) } ?? .nobody
         return report
     }
@@ -77,6 +89,7 @@ extension RegistrationTicket {
         object["dev"] = .string(device.rawValue)
         object["usr"] = user.map { .string($0.rawValue) }
         object["act"] = activities.map { .array($0.map { .string($0.rawValue) }) }
+        object["top"] = topics.map { .array($0.map { .string($0.rawValue) }) }
         object["exp"] = .number(JSONNumber(expiresAt))
         return .object(object)
     }
@@ -94,6 +107,7 @@ extension RegistrationTicket {
             device: device,
             user: json["usr"]?.string.flatMap { UserID($0) },
             activities: json["act"]?.array?.compactMap { $0.string.flatMap { ActivityID($0) } },
+            topics: json["top"]?.array?.compactMap { $0.string.flatMap { TopicPattern($0) } },
             expiresAt: expiresAt
         )
     }

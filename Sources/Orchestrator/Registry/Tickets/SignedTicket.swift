@@ -71,6 +71,7 @@ struct SignedTicket: Sendable {
                 device: device,
                 user: try user(),
                 activities: try activities(),
+                topics: try topics(),
                 expiresAt: expiresAt
             ),
             issuedAt: issuedAt,
@@ -111,6 +112,17 @@ extension SignedTicket {
         guard let subject = claims["sub"] else { return nil }
         guard let user = subject.string.flatMap({ UserID($0) }) else { throw .ticketRefused("'sub' is not an id") }
         return user
+    }
+
+    private func topics() throws(Problem) -> [TopicPattern]? {
+        guard let value = claims["topics"] else { return nil }
+        let patterns = value.array?.compactMap { $0.string.flatMap { TopicPattern($0) } }
+        guard let patterns, patterns.count == value.array?.count,
+            patterns.count <= RegistrationTicketRequest.maximumTopics
+        else {
+            throw .ticketRefused("'topics' is not a list of at most 64 topics")
+        }
+        return patterns
     }
 
     private func activities() throws(Problem) -> [ActivityID]? {

@@ -14,7 +14,10 @@ struct StartAbandonment: Sendable {
     func run() async throws -> Bool {
         // Reports and deletions settle starts in an order of their own.
         let results = try await database.withYieldingTransaction { connection in
-            try await connection.commit([.planningOnce, starts, AudienceRows.purge(activityKey: activityKey)])
+            try await connection.commit([
+                .planningOnce, starts, AudienceRows.purge(activityKey: activityKey),
+                AudienceRows.purgeTopics(activityKey: activityKey),
+            ])
         }
         return !results[1].isEmpty || results[2].count == AudienceRows.purgedAtOnce
     }

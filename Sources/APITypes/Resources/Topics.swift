@@ -1,0 +1,116 @@
+package import ActivityModel
+package import JSON
+
+/// `PUT …/topics` of a user or a device: the whole list, or what changes in it.
+package enum TopicsRequest: Sendable, Hashable {
+    /// The follower follows these topics and no others.
+    case whole([Topic])
+    /// A topic in both lists is added.
+    case change(add: [Topic], remove: [Topic])
+}
+
+extension TopicsRequest: APIRequest {
+    package init?(reader: inout ObjectReader) {
+        let topics = reader.optional("topics", .topics)
+        let add = reader.optional("add", .topics)
+        let remove = reader.optional("remove", .topics)
+        let isChange = reader.has("add") || reader.has("remove")
+        if reader.has("topics"), isChange {
+            reader.refuse(
+                "topics",
+                code: FieldError.conflict,
+                message: "'topics' is the whole list; 'add' and 'remove' change it."
+            )
+        } else if !reader.has("topics"), !isChange {
+            reader.refuse(code: FieldError.missing, message: "'topics', 'add' or 'remove' is required.")
+        }
+        guard reader.finish() else { return nil }
+        self = topics.map { .whole($0) } ?? .change(add: add ?? [], remove: remove ?? [])
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        switch self {
+        case .whole(let topics):
+            fields.add("topics", words: topics.map(\.rawValue))
+        case .change(let add, let remove):
+            if !add.isEmpty || remove.isEmpty { fields.add("add", words: add.map(\.rawValue)) }
+            if !remove.isEmpty { fields.add("remove", words: remove.map(\.rawValue)) }
+        }
+        return fields.json
+    }
+}
+
+/// The topics of a user or a device, in the order of their names.
+package struct FollowedTopics: Sendable, Hashable {
+    package var topics: [Topic]
+
+    package init(topics: [Topic]) {
+        self.topics = topics
+    }
+}
+
+extension FollowedTopics: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("topics", \.topics, .list(of: .topic)),
+        make: Self.init
+    )
+}
+
+/// A topic that somebody follows.
+package struct TopicResource: Sendable, Hashable {
+    package var topic: Topic
+    /// Users who follow it. Each counts once, whatever devices the user has.
+    package var users: Int
+    /// Devices that follow it by themselves.
+    package var devices: Int
+
+    package init(topic: Topic, users: Int, devices: Int) {
+        self.topic = topic
+        self.users = users
+        self.devices = devices
+    }
+}
+
+extension TopicResource: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("topic", \.topic, .topic),
+        .required("users", \.users, .int),
+        .required("devices", \.devices, .int),
+        make: Self.init
+    )
+}
+
+extension FieldType where Value == Topic {
+    package static var topic: Self {
+        text("A topic of " + callerIDCharacters, { Topic($0) }, write: { $0.rawValue })
+    }
+}
+
+extension FieldType where Value == [Topic] {
+    /// At most as many topics as a follower or an audience may have.
+    package static var topics: Self { list(of: .topic).counting(atMost: Topic.maximumCount, "topics") }
+}
+
+extension FieldType where Value == [TopicPattern] {
+    /// What a ticket allows.
+    package static var topicPatterns: Self {
+        list(of: .text("A topic, or a prefix and '*',", { TopicPattern($0) }, write: { $0.rawValue }))
+            .counting(atMost: RegistrationTicketRequest.maximumTopics, "topics")
+    }
+}
+
+extension FieldType {
+    /// The same list, refused if it is longer. A list that is far too long is refused without being read.
+    fileprivate func counting<Element>(atMost limit: Int, _ what: String) -> Self where Value == [Element] {
+        FieldType { value, context in
+            if let array = value.array, array.count > limit {
+                context.refuse(FieldError.outOfRange, "At most \(limit) \(what) are expected.")
+                return nil
+            }
+            return read(value, &context)
+        } write: {
+            write($0)
+        }
+    }
+}

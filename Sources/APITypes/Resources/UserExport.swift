@@ -1,0 +1,101 @@
+package import ActivityModel
+import JSON
+
+/// All that Tally stores of a user, as one document.
+package struct UserExport: Sendable, Hashable {
+    /// The most entries of each list.
+    package static let limit = 10_000
+
+    package var exportedAt: Instant
+    package var user: UserResource
+    /// Devices that follow topics by themselves.
+    package var deviceTopics: [DeviceTopics]
+    /// Single pushes on record, the newest first.
+    package var pushes: [RecordedPush]
+
+    package init(
+        exportedAt: Instant,
+        user: UserResource,
+        deviceTopics: [DeviceTopics] = [],
+        pushes: [RecordedPush] = []
+    ) {
+        self.exportedAt = exportedAt
+        self.user = user
+        self.deviceTopics = deviceTopics
+        self.pushes = pushes
+    }
+}
+
+/// What one device follows by itself.
+package struct DeviceTopics: Sendable, Hashable {
+    package var deviceID: DeviceID
+    package var topics: [Topic]
+
+    package init(deviceID: DeviceID, topics: [Topic]) {
+        self.deviceID = deviceID
+        self.topics = topics
+    }
+}
+
+/// One push to a device, as the timeline records it.
+package struct RecordedPush: Sendable, Hashable {
+    package var at: Instant
+    package var deviceID: DeviceID
+    /// Nil if the activity is deleted.
+    package var activityID: ActivityID?
+    /// What was sent: `start`, `update`, `end`, `alert` or `wake`.
+    package var event: String?
+    package var revision: Revision?
+    /// The status that APNs answered.
+    package var status: Int?
+    package var reason: String?
+
+    package init(
+        at: Instant,
+        deviceID: DeviceID,
+        activityID: ActivityID? = nil,
+        event: String? = nil,
+        revision: Revision? = nil,
+        status: Int? = nil,
+        reason: String? = nil
+    ) {
+        self.at = at
+        self.deviceID = deviceID
+        self.activityID = activityID
+        self.event = event
+        self.revision = revision
+        self.status = status
+        self.reason = reason
+    }
+}
+
+extension UserExport: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("exported_at", \.exportedAt, .time),
+        .required("user", \.user, .object(UserResource.self)),
+        .required("device_topics", \.deviceTopics, .list(of: .object(DeviceTopics.self))),
+        .required("pushes", \.pushes, .list(of: .object(RecordedPush.self))),
+        make: Self.init
+    )
+}
+
+extension DeviceTopics: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("device_id", \.deviceID, .deviceID),
+        .required("topics", \.topics, .list(of: .topic)),
+        make: Self.init
+    )
+}
+
+extension RecordedPush: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("at", \.at, .time),
+        .required("device_id", \.deviceID, .deviceID),
+        .optional("activity_id", \.activityID, .activityID),
+        .optional("event", \.event, .string),
+        .optional("revision", \.revision, .int64),
+        .optional("status", \.status, .int),
+        .optional("reason", \.reason, .string),
+        make: Self.init
+    )
+}

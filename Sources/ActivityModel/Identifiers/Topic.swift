@@ -1,0 +1,26 @@
+/// What users and devices follow, such as `team:ajax`: 1 to 128 printable characters, but not `.` or `..`. It exists as
+/// long as somebody follows it.
+package struct Topic: TextIdentifier {
+    /// The most topics of one follower, and of one audience.
+    package static let maximumCount = 200
+
+    package let rawValue: String
+
+    package init(stored text: String) { rawValue = text }
+
+    package static func accepts(_ text: String) -> Bool { Alphabet.isCallerID(text) }
+}
+
+/// The topics that a ticket allows: one topic, or all topics with a prefix, written as the prefix and `*`.
+package struct TopicPattern: TextIdentifier {
+    package let rawValue: String
+
+    package init(stored text: String) { rawValue = text }
+
+    package static func accepts(_ text: String) -> Bool { Alphabet.isCallerID(text) }
+
+    /// Whether the topic is one of them.
+    package func matches(_ topic: Topic) -> Bool {
+        rawValue.hasSuffix("*") ? topic.rawValue.hasPrefix(rawValue.dropLast()) : topic.rawValue == rawValue
+    }
+}

@@ -1,0 +1,298 @@
+import APITypes
+import ActivityModel
+import JSON
+import OrchestratorTestSupport
+import Postgres
+import Testing
+
+@testable import Orchestrator
+@testable import Store
+
+@Suite("Audiences by topic", .timeLimit(.minutes(2)))
+struct TopicAudienceTests {
+    private static let final = ActivityID(stored: "final")
+    /// Two members, or two devices, or two followers.
+    private static let stretches = OrchestratorSettings(lease: .seconds(600), stretchSize: 2)
+
+    private static func audience(_ topics: String..., all: [String] = [], except: [String] = []) -> Audience {
+        Audience(
+            topics: topics.map { Topic(stored: $0) },
+            topicsAll: all.map { Topic(stored: $0) },
+            exceptTopics: except.map { Topic(stored: $0) }
+        )
+    }
+
+    private func follow(_ topics: String..., device: String, in world: World) async throws {
+        try await put(topics, of: .device(DeviceID(stored: device)), in: world)
+    }
+
+    private func follow(_ topics: String..., user: String, in world: World) async throws {
+        try await put(topics, of: .user(UserID(stored: user)), in: world)
+    }
+
+    private func put(_ topics: [String], of follower: TopicFollower, in world: World) async throws {
+        let request = TopicsRequest.whole(topics.map { Topic(stored: $0) })
+        _ = try await world.orchestrator.putTopics(world.app, of: follower, request)
+    }
+
+    /// Works on the starts until nothing is due, and says where each went to that has left since the last call.
+    private func sent(in world: World, _ event: String = "start") async throws -> [String] {
+        try await world.settle()
+        return world.recorder.take().filter { $0.event == event }.map(\.destination).sorted()
+    }
+
+    private func change(_ request: AudienceRequest, in world: World) async throws -> AudienceCounts {
+        try await world.orchestrator.changeAudience(world.app, Self.final, request)
+    }
+
+    @Test("All followers are started, once each, however they follow; a dry run and the answer count them")
+    func start() async throws {
+        try await withWorld(settings: Self.stretches) { world in
+            for number in 1...6 {
+                try await world.register("d\(number)", token: "5a0\(number)", user: number > 3 ? "u\(number)" : nil)
+            }
+            try await world.register("d7", token: "5a07", user: "u6")
+            try await follow("ajax", device: "d1", in: world)
+            try await follow("ajax", "psv", device: "d2", in: world)
+            try await follow("other", device: "d3", in: world)
+            try await follow("ajax", user: "u4", in: world)
+            try await follow("psv", user: "u5", in: world)
+            try await follow("ajax", "psv", user: "u6", in: world)
+            // By itself and by its user.
+            try await follow("ajax", device: "d7", in: world)
+            var audience = Self.audience("ajax", "psv", "unknown")
+            audience.devices = [DeviceID(stored: "d2")]
+            audience.users = [UserID(stored: "u5")]
+            let planned = try await world.orchestrator.dryRunStart(
+                world.app,
+                Self.final,
+                StartRequest(
+                    type: World.game,
+                    attributes: JSONObject([("home", .string("Argentina"))]),
+                    contentState: World.state(0),
+                    audience: audience,
+                    alert: World.alert("Kick-off")
+                )
+            )
+            #expect(planned.audience?.devices == 6)
+            let started = try await world.start(to: audience)
+            #expect(started.answer.audience.devices == 6)
+            #expect(try await sent(in: world) == ["5a01", "5a02", "5a04", "5a05", "5a06", "5a07"])
+            #expect(try await !world.show().starts.enrolling)
+            #expect(try await world.show().starts.repeated == 0)
+        }
+    }
+
+    @Test("Followers must follow all of some topics, and none of others; who is named is started all the same")
+    func narrowing() async throws {
+        try await withWorld(settings: Self.stretches) { world in
+            for number in 1...5 { try await world.register("d\(number)", token: "5a0\(number)", user: "u\(number)") }
+            try await follow("ajax", device: "d1", in: world)
+            try await follow("ajax", "premium", device: "d2", in: world)
+            try await follow("ajax", "premium", device: "d3", in: world)
+            try await follow("muted", user: "u3", in: world)
+            try await follow("ajax", device: "d4", in: world)
+            try await follow("premium", user: "u4", in: world)
+            try await follow("premium", user: "u5", in: world)
+            var audience = Self.audience("ajax", all: ["premium"], except: ["muted"])
+            #expect(try await world.start(to: audience).answer.audience.devices == 2)
+            #expect(try await sent(in: world) == ["5a02", "5a04"])
+            audience = Self.audience("none", all: ["premium"])
+            audience.devices = [DeviceID(stored: "d1")]
+            #expect(try await change(AudienceRequest(add: audience), in: world).devices == 3)
+            #expect(try await sent(in: world) == ["5a01"])
+            let page = try await world.orchestrator.audience(world.app, Self.final, PageRequest())
+            #expect(page.topics.map(\.topic.rawValue) == ["ajax", "none"])
+            #expect(page.topics.first?.exceptTopics == [Topic(stored: "muted")])
+            #expect(page.items.map(\.name) == [.device(DeviceID(stored: "d1"))])
+        }
+    }
+
+    @Test("Topics that narrow nothing are refused; so is narrowing what is removed, and the 201st topic of an audience")
+    func refused() async throws {
+        for name in ["topics_all", "except_topics"] {
+            for topics: JSONValue in [.null, []] {
+                #expect(throws: Problem.self) { try Audience(json: .object([name: ["a"], "topics": topics])) }
+            }
+            #expect(throws: Problem.self) {
+                try AudienceRequest(json: ["remove": .object(["topics": ["b"], name: ["a"]])])
+            }
+        }
+        try await withWorld { world in
+            try await world.start(to: Audience(topics: (1...200).map { Topic(stored: "t\($0)") }))
+            let again = AudienceRequest(add: Self.audience("t200"))
+            _ = try await change(again, in: world)
+            await #expect(throws: Problem.self) {
+                try await change(AudienceRequest(add: Self.audience("x")), in: world)
+            }
+            let page = try await world.orchestrator.audience(world.app, Self.final, PageRequest())
+            #expect(page.topics.count == 200)
+        }
+    }
+
+    @Test("Who follows during the match is started before the answer, and so is a device that registers with topics")
+    func during() async throws {
+        try await withWorld { world in
+            for number in 1...3 { try await world.register("d\(number)", token: "5a0\(number)", user: "u\(number)") }
+            try await follow("muted", user: "u3", in: world)
+            try await world.start(to: Self.audience("ajax", except: ["muted"]))
+            #expect(try await sent(in: world) == [])
+            try await follow("ajax", device: "d1", in: world)
+            try await follow("ajax", user: "u2", in: world)
+            try await follow("ajax", "muted", user: "u3", in: world)
+            #expect(try await sent(in: world) == ["5a01", "5a02"])
+            try await follow("ajax", user: "u3", in: world)
+            #expect(try await sent(in: world) == ["5a03"])
+            // A second phone of a user who follows.
+            try await world.register("d4", token: "5a04", user: "u2")
+            var request = DeviceRequest(environment: .production, osVersion: OSVersion("18.1"))
+            request.startTokens = [World.game: StartTokenRequest(token: try #require(PushToken(hex: "5a05")))]
+            request.topics = [Topic(stored: "ajax")]
+            _ = try await world.orchestrator.putDevice(world.app, DeviceID(stored: "d5"), request)
+            #expect(try await sent(in: world) == ["5a04", "5a05"])
+        }
+    }
+
+    @Test("A start that waits does not leave once its device does not follow any more, and does when it follows again")
+    func unfollowed() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            try await follow("ajax", device: "d1", in: world)
+            world.recorder.answer("5a01", with: .tooMany)
+            try await world.start(to: Self.audience("ajax"))
+            #expect(try await sent(in: world) == ["5a01"])
+            try await follow(device: "d1", in: world)
+            try await world.pass(31)
+            #expect(try await sent(in: world) == [])
+            #expect(try await world.startState("d1") == "cancelled")
+            try await follow("ajax", device: "d1", in: world)
+            #expect(try await sent(in: world) == ["5a01"])
+        }
+    }
+
+    @Test(
+        "By policy the card of somebody who does not follow any more stays, or ends; so for who is left out from now on",
+        arguments: [OnUnfollow.keep, .end],
+        [false, true]
+    )
+    func policy(onUnfollow: OnUnfollow, isLeftOut: Bool) async throws {
+        try await withWorld(policy: { $0.onUnfollow = onUnfollow }, settings: Self.stretches) { world in
+            for number in 1...5 {
+                try await world.register("d\(number)", token: "5a0\(number)", user: "ada")
+            }
+            try await world.register("other", token: "5b01", user: "bob")
+            try await follow("ajax", user: "ada", in: world)
+            try await follow("ajax", user: "bob", in: world)
+            var audience = Self.audience("ajax", except: ["muted"])
+            audience.devices = [DeviceID(stored: "d5")]
+            try await world.start(to: audience)
+            #expect(try await sent(in: world).count == 6)
+            for number in 1...5 { try await world.follow("d\(number)", token: "aa0\(number)") }
+            try await world.follow("other", token: "bb01")
+            try await world.settle()
+            _ = world.recorder.take()
+            if isLeftOut {
+                try await follow("ajax", "muted", user: "ada", in: world)
+            } else {
+                try await follow("psv", user: "ada", in: world)
+            }
+            let ended = onUnfollow == .end ? ["aa01", "aa02", "aa03", "aa04"] : []
+            #expect(try await sent(in: world, "end") == ended)
+            try await world.update(score: 1)
+            let updated = ["aa01", "aa02", "aa03", "aa04"].filter { !ended.contains($0) } + ["aa05", "bb01"]
+            #expect(try await sent(in: world, "update") == updated)
+            // Who comes back gets a new card.
+            try await follow("ajax", user: "ada", in: world)
+            #expect(try await sent(in: world) == (onUnfollow == .end ? ["5a01", "5a02", "5a03", "5a04"] : []))
+        }
+    }
+
+    @Test(
+        "A topic that is removed starts nobody any more; added again with other limits, its followers are enrolled anew"
+    )
+    func removed() async throws {
+        try await withWorld { world in
+            for number in 1...3 { try await world.register("d\(number)", token: "5a0\(number)") }
+            try await follow("ajax", device: "d1", in: world)
+            try await follow("ajax", "premium", device: "d2", in: world)
+            try await world.start(to: Self.audience("ajax", all: ["premium"]))
+            #expect(try await sent(in: world) == ["5a02"])
+            #expect(try await change(AudienceRequest(remove: Self.audience("ajax")), in: world).devices == 0)
+            try await follow("ajax", "premium", device: "d3", in: world)
+            #expect(try await sent(in: world) == [])
+            #expect(
+                try await change(AudienceRequest(add: Self.audience("ajax", all: ["premium"])), in: world).devices == 2
+            )
+            #expect(try await sent(in: world) == ["5a03"])
+            #expect(try await change(AudienceRequest(add: Self.audience("ajax")), in: world).devices == 3)
+            #expect(try await sent(in: world) == ["5a01"])
+        }
+    }
+
+    @Test("A daemon that dies at a stretch of followers, before its COMMIT or after it, loses nobody")
+    func crash() async throws {
+        try await withWorld(settings: Self.stretches) { world in
+            for number in 1...7 {
+                try await world.register("d\(number)", token: "5a0\(number)")
+                try await follow("ajax", device: "d\(number)", in: world)
+            }
+            try await world.start(to: Self.audience("none", "ajax"))
+            for moment in [StatementGate.Moment.inTransaction, .beforeCommit, .afterCommit, .afterCommit] {
+                let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+                let other = world.sibling(
+                    behind: StatementGate { (passed) async throws(PostgresError) in
+                        if passed == moment { throw PostgresError(.connectionLost) }
+                    }
+                )
+                let activity = try #require(try await world.snapshot(of: lease.activityKey))
+                await #expect(throws: PostgresError.self) {
+                    try await other.orchestrator.enrolStretch(of: activity, under: lease)
+                }
+                try await world.expireLeases()
+            }
+            #expect(try await sent(in: world) == (1...7).map { "5a0\($0)" })
+            #expect(try await world.show().starts.repeated == 0)
+        }
+    }
+
+    @Test("Between two stretches, who follows or stops following is started or not")
+    func betweenStretches() async throws {
+        try await withWorld(settings: Self.stretches) { world in
+            for number in 1...5 { try await world.register("d\(number)", token: "5a0\(number)") }
+            for number in 1...4 { try await follow("ajax", device: "d\(number)", in: world) }
+            try await world.start(to: Self.audience("ajax"))
+            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+            let activity = try #require(try await world.snapshot(of: lease.activityKey))
+            #expect(try await world.orchestrator.enrolStretch(of: activity, under: lease))
+            try await follow(device: "d1", in: world)
+            try await follow(device: "d4", in: world)
+            try await follow("ajax", device: "d5", in: world)
+            try await world.orchestrator.segments.release(lease)
+            #expect(try await sent(in: world) == ["5a02", "5a03", "5a05"])
+        }
+    }
+
+    @Test("A ticket that names no activities is good for cards of activities whose topics its device or user follows")
+    func tickets() async throws {
+        try await withWorld { world in
+            try await world.start(to: Self.audience("ajax"))
+            try await world.register("phone")
+            try await follow("ajax", user: "ada", in: world)
+            func report(as user: String?) async throws {
+                let ticket = RegistrationTicket(
+                    app: world.app,
+                    environment: .production,
+                    device: DeviceID(stored: "phone"),
+                    user: user.map { UserID(stored: $0) },
+                    expiresAt: 4_000_000_000
+                )
+                let token = try #require(PushToken(hex: "aa01"))
+                let request = try ticket.admit(SubscriptionRequest(.updateToken(token)))
+                _ = try await world.orchestrator.subscribe(world.app, Self.final, ticket.device, request, by: ticket)
+            }
+            await #expect(throws: Problem.self) { try await report(as: nil) }
+            await #expect(throws: Problem.self) { try await report(as: "bob") }
+            try await report(as: "ada")
+        }
+    }
+}
