@@ -15,7 +15,7 @@ ownership.query("claims-over-another-claim", "Orchestrator/Ownership/OwnershipSt
 fence = Area("fence", "^APNSTransportTests[.]Fence")
 fence.expression("leaves-through-a-closed-fence", "APNSTransport/Pool/ConnectionPool.swift", "work.fence?.isOpen(at: now) ?? true", "true")
 
-leases = Area("leases", "^OrchestratorTests[.](Lease|SmallRing|WorkerSlot|AcceptedWork|StampLock|GroupSize)")
+leases = Area("leases", "^OrchestratorTests[.](Lease|SmallRing|PlainBroadcast|WorkerSlot|AcceptedWork|StampLock|GroupSize)")
 STORE = f"{SENDING}/SegmentStore.swift"
 leases.string("lapsed-lease-is-kept", STORE, "\\(s).lease_until < now()", "false")
 leases.string("lease-of-a-later-clock-is-kept", STORE, "OR \\(s).lease_until > clock_timestamp() + interval '\\(most) milliseconds'", "")
@@ -26,7 +26,13 @@ leases.query("newer-change-does-not-stop", STORE, "AND a.state = 'live'", "", at
 leases.expression("stores-without-a-lease", STORE, "results[statements.count].affectedRows > 0", "true", at="guard results[statements.count].affectedRows > 0")
 leases.expression("exceptions-without-a-lease", STORE, "results.last?.isEmpty == false", "true")
 leases.query("announced-work-is-overlooked", STORE, "wakes = s.wakes + 1", "wakes = s.wakes",
-             at="wakes = s.wakes + 1\n            FROM woken WHERE s.activity_key = woken.activity_key AND s.segment = woken.segment\n            \"\"\"\n        )")
+             at="wakes = s.wakes + 1\n                FROM woken")
+BROADCAST = f"{SENDING}/Broadcasts/PlainBroadcast.swift"
+leases.query("plain-broadcast-jumps-over-changes", BROADCAST, "a.revision = s.completed_revision + 1", "a.revision > s.completed_revision")
+leases.query("plain-broadcast-repeats-a-failure", BROADCAST, " AND failures = 0", "")
+leases.query("plain-broadcast-forgets-late-starts", BROADCAST, "(starts_until IS NULL OR starts_until > clock_timestamp())", "true")
+leases.query("broadcast-rests-over-new-work", BROADCAST, "s.wakes <> u.wakes", "false")
+leases.query("broadcast-without-a-lease", BROADCAST, "s.lease_owner = u.owner::uuid", "true", at="AND s.lease_owner = u.owner::uuid")
 ENDINGS = f"{SENDING}/LeaseEndings.swift"
 leases.expression("rests-over-new-work", ENDINGS, "wakesSeen", "nil", at='failures: "0",\n            ifStill: wakesSeen')
 leases.expression("pauses-over-new-work", ENDINGS, "wakesSeen", "nil", at="ending(lease, dueIn: delay, ifStill: wakesSeen)")
