@@ -50,6 +50,7 @@ extension DeviceID: CommandLineValue {}
 extension UserID: CommandLineValue {}
 extension ActivityTypeName: CommandLineValue {}
 extension ChannelID: CommandLineValue {}
+extension WebhookID: CommandLineValue {}
 extension APNSChannelID: CommandLineValue {}
 
 extension PushToken: CommandLineValue {
