@@ -215,6 +215,13 @@ let package = Package(
         // The app side: no dependency, and the only library for iPhones.
         .target(name: "TallyKit", dependencies: appleFrameworks, swiftSettings: swiftSettings),
 
+        // What posts to the addresses of webhooks: strangers' servers, and no others.
+        .target(
+            name: "Webhooks",
+            dependencies: ["Orchestrator", "Reactor", "TLSEngine", "TallyClient", nioCore],
+            swiftSettings: swiftSettings
+        ),
+
         // Stand-in for Apple; never imports APNSTransport.
         .target(
             name: "APNSSimulator",
@@ -232,7 +239,7 @@ let package = Package(
             name: "tallyd",
             dependencies: [
                 "APITypes", "APNSSimulator", "APNSTransport", "ActivityModel", "Console", "Cryptography", "HTTP2Engine",
-                "HTTPAPI", "JSON", "LocalPostgres", "Orchestrator", "Postgres", "Store", "TallyClient",
+                "HTTPAPI", "JSON", "LocalPostgres", "Orchestrator", "Postgres", "Store", "TallyClient", "Webhooks",
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: swiftSettings
@@ -438,6 +445,15 @@ let package = Package(
             dependencies: [
                 "APITypes", "ActivityModel", "Cryptography", "JSON", "TLSEngine", "TallyClient", "TestSupport",
                 nioCore, nioEmbedded, nioHTTP1, nioPosix,
+            ],
+            swiftSettings: swiftSettings
+        ),
+        // With a receiver in Python that verifies with a library of others.
+        .testTarget(
+            name: "WebhooksTests",
+            dependencies: [
+                "APITypes", "ActivityModel", "Cryptography", "JSON", "Orchestrator", "OrchestratorTestSupport",
+                "Reactor", "Store", "TestSupport", "Webhooks",
             ],
             swiftSettings: swiftSettings
         ),

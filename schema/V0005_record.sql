@@ -88,3 +88,41 @@ COMMENT ON COLUMN audit_log.before IS 'The subject before. Null if it was made.'
 COMMENT ON COLUMN audit_log.after IS 'The subject after. Null if it was deleted.';
 CREATE INDEX audit_log_by_app ON audit_log (bundle_id, entry_id);
 CREATE INDEX audit_log_by_action ON audit_log (action, entry_id);
+
+CREATE TABLE webhooks (
+    webhook_key            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    bundle_id              text NOT NULL REFERENCES apps ON DELETE CASCADE,
+    webhook_id             text NOT NULL,
+    url                    text NOT NULL,
+    kinds                  text[],
+    batch_size             smallint NOT NULL CHECK (batch_size BETWEEN 1 AND 1000),
+    secret_sealed          bytea NOT NULL,
+    pause_reason           text CHECK (pause_reason IN ('operator', 'unreachable', 'gone')),
+    created_at             timestamptz NOT NULL DEFAULT now(),
+    version                bigint NOT NULL DEFAULT 1,
+    transaction_id         xid8 NOT NULL,
+    event_id               bigint NOT NULL,
+    read_at                timestamptz NOT NULL DEFAULT clock_timestamp(),
+    message_id             text,
+    message_transaction_id xid8,
+    message_event_id       bigint,
+    failures               integer NOT NULL DEFAULT 0,
+    failing_since          timestamptz,
+    next_try_at            timestamptz,
+    last_error             text,
+    delivered_at           timestamptz,
+    UNIQUE (bundle_id, webhook_id)
+);
+COMMENT ON TABLE webhooks IS
+    'Addresses that are told of events, each with its place in the stream of events.';
+COMMENT ON COLUMN webhooks.webhook_key IS
+    'Its remainder by 64 is the partition whose owner delivers.';
+COMMENT ON COLUMN webhooks.kinds IS 'Null: all.';
+COMMENT ON COLUMN webhooks.secret_sealed IS
+    'Under AES-256-GCM: nonce, ciphertext, tag. Bundle id and webhook id are authenticated with it.';
+COMMENT ON COLUMN webhooks.version IS
+    'Grows with what operators change. A worker that read an older one writes nothing.';
+COMMENT ON COLUMN webhooks.transaction_id IS 'With event_id, the place up to which everything is delivered.';
+COMMENT ON COLUMN webhooks.read_at IS 'About the time of that place, to tell whether later events have been deleted.';
+COMMENT ON COLUMN webhooks.message_id IS
+    'The message that is on its way; it reaches to message_transaction_id and message_event_id. A repeat has the same id and the same events.';

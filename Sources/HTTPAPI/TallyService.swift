@@ -242,4 +242,18 @@ package protocol TallyService: Sendable {
         matching filter: EventFilter,
         within patience: Duration
     ) async throws -> EventPage
+
+    // MARK: Webhooks
+
+    /// Only the answer that lets Tally make a secret contains it.
+    func putWebhook(_ app: BundleID, _ id: WebhookID, _ request: WebhookRequest) async throws -> WebhookResource
+    func webhooks(_ app: BundleID, _ page: PageRequest) async throws -> Page<WebhookResource>
+    func webhook(_ app: BundleID, _ id: WebhookID) async throws -> WebhookResource
+    func deleteWebhook(_ app: BundleID, _ id: WebhookID) async throws
+    /// Delivers events again from a time on.
+    func replayWebhook(
+        _ app: BundleID,
+        _ id: WebhookID,
+        _ request: WebhookReplayRequest
+    ) async throws -> WebhookResource
 }

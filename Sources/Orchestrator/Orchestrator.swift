@@ -42,10 +42,13 @@ package final class Orchestrator: Sendable {
     let versionUse: VersionUse
     let counter: DeliveryCounter
     let partitions: PartitionKeeper
+    /// Nil: no webhook is told of anything.
+    let webhookSender: (any WebhookSender)?
 
     package init(
         database: Database,
         sender: any PushSender,
+        webhooks: (any WebhookSender)? = nil,
         masterKeys: MasterKeys,
         settings: OrchestratorSettings,
         logger: Logger,
@@ -60,6 +63,7 @@ package final class Orchestrator: Sendable {
             logger: logger
         )
         self.sender = sender
+        webhookSender = webhooks
         tickets = TicketSeal(keys: masterKeys)
         clock = DatabaseClock(database: database)
         bootstrapHash = settings.bootstrapKey.map { SHA256.hash($0) }
@@ -109,6 +113,7 @@ package final class Orchestrator: Sendable {
             HaltPatrol(orchestrator: self),
             WorkGauges(orchestrator: self),
             eventFeed,
+            WebhookDuty(orchestrator: self),
             intake,
         ] + store.duties
     }

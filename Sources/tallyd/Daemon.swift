@@ -10,6 +10,7 @@ import Postgres
 import ServiceLifecycle
 import UnixSignals
 import Store
+import Webhooks
 
 /// All services of one daemon in one group, in order of their dependencies. The first service stops last.
 struct Daemon: Sendable {
@@ -41,6 +42,7 @@ struct Daemon: Sendable {
         let orchestrator = Orchestrator(
             database: database,
             sender: client,
+            webhooks: try WebhookTransport(rules: AddressRules(allowed: configuration.webhookAllowed)),
             masterKeys: configuration.masterKeys,
             settings: settings,
             logger: logger

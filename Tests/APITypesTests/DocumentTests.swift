@@ -17,7 +17,7 @@ struct DocumentTests {
         "ChannelResource": "Channel", "ScheduleResource": "Schedule", "DryRunAnswer": "DryRun",
         "TimelineAnswer": "Timeline", "RegistrationTicketRequest": "TicketRequest",
         "RegistrationTicketAnswer": "Ticket", "RegistrationReceipt": "Receipt",
-        "TicketKeyResource": "TicketKey", "TicketBatchAnswer": "TicketBatch",
+        "TicketKeyResource": "TicketKey", "WebhookResource": "Webhook", "TicketBatchAnswer": "TicketBatch",
         "Page<ScheduleResource>": "SchedulePage",
     ]
 

@@ -63,6 +63,14 @@ private let badBodies: [BadBody] = [
         "/tickets/1/device_id missing",
         "/tickets/1/ttl_seconds out_of_range"
     ),
+    BadBody(
+        WebhookRequest.self,
+        ["events": "all", "max_events": 0],
+        "/url missing",
+        "/events wrong_type",
+        "/max_events out_of_range"
+    ),
+    BadBody(WebhookReplayRequest.self, ["since": "2h"], "/since invalid_value"),
     BadBody(TicketKeyRequest.self, ["algorithm": "none"], "/algorithm invalid_value"),
     BadBody(UpdateRequest.self, "text", " wrong_type"),
     BadBody(UpdateRequest.self, [:], "/content_state missing"),

@@ -310,6 +310,20 @@ struct CommandTests {
         #expect(later.seconds == 2_592_000)
     }
 
+    @Test("a webhook gets all events and no secret of ours, unless the options say otherwise")
+    func webhooks() throws {
+        let plain = try parse(Webhooks.Put.self, "webhooks", "put", "audit", "https://hooks.example.com")
+        #expect(try plain.request() == WebhookRequest(url: "https://hooks.example.com"))
+        let words = ["webhooks", "put", "audit", "https://hooks.example.com", "--event", "demoted", "--max-events", "7"]
+        let narrow = try #require(try Tally.parseAsRoot(words + ["--paused"]) as? Webhooks.Put)
+        #expect(
+            try narrow.request()
+                == WebhookRequest(url: "https://hooks.example.com", events: ["demoted"], isPaused: true, maxEvents: 7)
+        )
+        let replay = try parse(Webhooks.ReplayEvents.self, "webhooks", "replay", "audit", "--since", "2h")
+        #expect(replay.since.value == Moment(commandLine: "2h"))
+    }
+
     @Test("tickets are revoked as of now, unless a time is given")
     func revokedTickets() throws {
         let start = Instant(microseconds: Int64(Date().timeIntervalSince1970 * 1_000_000))
@@ -341,6 +355,8 @@ struct CommandTests {
             ["apps", "ticket-key", "create", "com.example", "--algorithm", "none"],
             ["apps", "ticket-key", "revoke", "com.example", "not-a-uuid"],
             ["apps", "ticket-key", "revoke", "com.example", "0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11", "--after", "91d"],
+            ["webhooks", "put", "audit"], ["webhooks", "put", "audit", "https://a.example", "--max-events", "1001"],
+            ["webhooks", "replay", "audit"],
             ["keys", "create", "backend"],
             ["keys", "create", "backend", "--scope", "root"],
             ["types", "import"], ["types", "lint"], ["types", "diff"], ["types", "diff", "a", "b", "c"],

@@ -100,6 +100,8 @@ struct TableTests {
         #expect(key.row.count == APIKeyResource.columns.count)
         let ticketKey = TicketKeyResource(id: "k", algorithm: .es256, createdAt: time)
         #expect(ticketKey.row.count == TicketKeyResource.columns.count)
+        let hook = WebhookResource(id: WebhookID(stored: "w"), url: "u", maxEvents: 1, createdAt: time)
+        #expect(hook.row.count == WebhookResource.columns.count)
         let device = DeviceResource(
             deviceID: DeviceID(stored: "d"),
             environment: .sandbox,

@@ -39,6 +39,12 @@ extension FieldType where Value == UserID {
     }
 }
 
+extension FieldType where Value == WebhookID {
+    package static var webhookID: Self {
+        text("An id of " + callerIDCharacters, { WebhookID($0) }, write: { $0.rawValue })
+    }
+}
+
 extension FieldType where Value == ActivityTypeName {
     package static var typeName: Self {
         text(typeNameForm, { ActivityTypeName($0) }, write: { $0.rawValue })

@@ -22,6 +22,10 @@ package enum AuditAction: String, Sendable, Hashable, CaseIterable {
     case ticketsRevoked = "tickets_revoked"
     case typeChanged = "type_changed"
     case userErased = "user_erased"
+    case webhookChanged = "webhook_changed"
+    case webhookDeleted = "webhook_deleted"
+    /// Events are delivered again from a time on.
+    case webhookReplayed = "webhook_replayed"
 }
 
 /// One entry of the audit log.

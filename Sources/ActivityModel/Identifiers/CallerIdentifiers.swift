@@ -26,6 +26,15 @@ package struct UserID: TextIdentifier {
     package static func accepts(_ text: String) -> Bool { Alphabet.isCallerID(text) }
 }
 
+/// The operator's own id of a webhook: 1 to 128 printable characters, but not `.` or `..`. It is unique in its app.
+package struct WebhookID: TextIdentifier {
+    package let rawValue: String
+
+    package init(stored text: String) { rawValue = text }
+
+    package static func accepts(_ text: String) -> Bool { Alphabet.isCallerID(text) }
+}
+
 /// The name of a Swift `ActivityAttributes` struct, as `attributes-type` carries it: without the module, in its exact
 /// case.
 package struct ActivityTypeName: TextIdentifier {

@@ -58,7 +58,8 @@ enum AuditPage {
             case .haltLifted: Address("/console/halt", ["app": app, "environment": subject])
             case .typeChanged: Address("/console/type", ["app": app, "name": subject])
             case .apiKeyCreated, .apiKeyRevoked, .channelsReconciled,
-                .deviceDeleted, .ticketIssued, .ticketKeyCreated, .ticketKeyRevoked, .ticketsRevoked, .userErased, nil:
+                .deviceDeleted, .ticketIssued, .ticketKeyCreated, .ticketKeyRevoked, .ticketsRevoked, .userErased,
+                .webhookChanged, .webhookDeleted, .webhookReplayed, nil:
                 nil
             }
         return page.map { "<a href=\"\($0)\">\(subject)</a>" } ?? HTML(subject)

@@ -33,6 +33,8 @@ package enum MetricHelp {
         "tally_token_waits_overdue_total": "Cards whose update token did not come within token_wait_seconds.",
         "tally_activities_deleted_total": "Activities that this daemon deleted after their retention time.",
         "tally_timeline_rows_lost_total": "Rows of the timeline that were dropped because the database was too slow.",
+        "tally_webhook_requests_total": "Requests to webhooks, delivered or failed.",
+        "tally_webhook_events_total": "Events that webhooks have accepted.",
         "tally_channels_known": "Channels at Apple that Tally has a record of.",
         "tally_channels_unknown": "Channels at Apple that Tally has no record of.",
         "tally_channels_at_apple": "Channels in the list of Apple at the last comparison.",

@@ -26,6 +26,7 @@ extension RouteTable {
                 + Route.batch(service, limits, turns)
                 + Route.channels(service)
                 + Route.schedules(service)
+                + Route.webhooks(service)
                 + Route.doctor(service)
                 + Route.events(service, metrics: metrics),
             metrics: metrics

@@ -29,6 +29,15 @@ package struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
         return UInt16(bytes[2]) << 8 | UInt16(bytes[3])
     }
 
+    /// The address alone, in network order: 4 bytes of IPv4 or 16 of IPv6.
+    package var octets: [UInt8] {
+        switch family {
+        case AF_INET: Array(bytes[4..<8])
+        case AF_INET6: Array(bytes[8..<24])
+        default: []
+        }
+    }
+
     /// Numeric form: `127.0.0.1:443` or `[::1]:443`.
     package var description: String {
         family == AF_INET6 ? "[\(host)]:\(port)" : "\(host):\(port)"

@@ -25,7 +25,7 @@ extension Event {
             changeAccepted, changesMerged, pushesAnswered, demoted, tokenDied, tokenWaitOverdue, scheduleFailed,
             clockSkew,
             providerHalted, providerResumed, channelLost, channelUnknown, channelReclaimed, channelRefused,
-            channelQuotaLow, pushSent, pushFailed, incompatibleVersion, alertDropped,
+            channelQuotaLow, pushSent, pushFailed, incompatibleVersion, alertDropped, webhookPaused, webhookGap,
         ]
     }
 }
@@ -70,4 +70,8 @@ extension Event.Kind {
     package static let pushSent = Event.Kind("push_sent")
     /// An ordinary push was refused, or could not be sent by its deadline.
     package static let pushFailed = Event.Kind("push_failed")
+    /// Tally has paused a webhook, because its address accepted nothing for 24 hours or is gone.
+    package static let webhookPaused = Event.Kind("webhook_paused")
+    /// Events were deleted by age before a webhook's address accepted them.
+    package static let webhookGap = Event.Kind("webhook_gap")
 }

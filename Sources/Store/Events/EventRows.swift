@@ -81,6 +81,11 @@ package enum EventRows {
         """
     }
 
+    /// As ``insertion(of:from:detail:where:)`` for events of an app alone: the rows have the column `bundle_id`.
+    package static func insertionOfApps(_ kind: Event.Kind, from source: String, detail: String) -> String {
+        "INSERT INTO events (kind, bundle_id, detail) SELECT '\(kind.word)', r.bundle_id, \(detail) FROM \(source) AS r"
+    }
+
     /// The SQL that writes one event per activity for the changes in `source`, a common table expression with the
     /// columns `activity_key`, `revision` and `merged_into`.
     package static func merge(from source: String) -> String {

@@ -88,6 +88,7 @@ extension BundleID: CursorColumn {}
 extension ActivityTypeName: CursorColumn {}
 extension ChannelID: CursorColumn {}
 extension Topic: CursorColumn {}
+extension WebhookID: CursorColumn {}
 
 extension Page {
     /// The first `limit` of `found`, which holds one more where the list goes on; `place` gives an item's columns.

@@ -74,6 +74,17 @@ struct MasterKeyRotation: Service, CustomStringConvertible {
                 """
             )
         }
+        let webhookRows = try await database.query("SELECT bundle_id, webhook_id, secret_sealed FROM webhooks")
+        for (app, id, sealed) in try webhookRows.decoded(as: (String, String, [UInt8]).self) {
+            let context = WebhookSecretSeal.context(BundleID(stored: app), WebhookID(stored: id))
+            guard let new = resealed(sealed, context, &findings) else { continue }
+            findings.resealed += try await database.execute(
+                """
+                UPDATE webhooks SET secret_sealed = \(new)
+                WHERE bundle_id = \(app) AND webhook_id = \(id) AND secret_sealed = \(sealed)
+                """
+            )
+        }
         let tokenRows = try await database.query(
             "SELECT team_id, key_id, public_key, token_sealed FROM provider_tokens WHERE token_sealed IS NOT NULL"
         )

@@ -20,6 +20,14 @@ package struct ServerAddress: Sendable, Hashable {
         prefix = path.hasSuffix("/") ? String(path.dropLast()) : path
     }
 
+    /// An address without a prefix. `host` has no brackets.
+    package init(isSecure: Bool, host: String, port: Int) {
+        self.isSecure = isSecure
+        self.host = host
+        self.port = port
+        prefix = ""
+    }
+
     /// The value of the header `Host` (RFC 9110 §7.2).
     var authority: String {
         let name = host.contains(":") ? "[\(host)]" : host
@@ -60,7 +68,7 @@ package struct HTTPRequest: Sendable {
 package struct HTTPReply: Sendable {
     package var status: Int
     /// In seconds. Tally never sends the date form.
-    var retryAfter: Int?
+    package var retryAfter: Int?
     package var body: [UInt8]
 
     package var isSuccess: Bool { (200..<300).contains(status) }

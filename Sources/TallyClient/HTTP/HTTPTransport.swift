@@ -1,24 +1,52 @@
-import NIOCore
+package import NIOCore
 import NIOHTTP1
+import NIOPosix
 import Synchronization
 package import TLSEngine
 
 /// Sends requests over reused connections: HTTP/1.1 with SwiftNIO, TLS with the system's OpenSSL.
 package final class HTTPTransport: Sendable {
     /// The most bytes of one body.
-    static let longestBody = 64 << 20
+    package static let longestBody = 64 << 20
     /// How long one connection may take to open.
     private static let connectTimeout = Duration.seconds(10)
 
+    /// Finds the addresses of a server for one connection. It may refuse them.
+    package typealias Finder = @Sendable (_ host: String, _ port: Int) async throws -> [SocketAddress]
+
     private let server: ServerAddress
+    private let finder: Finder?
+    private let longestAnswer: Int
     private let tls: TLSContext?
     private let gate: RequestGate
     private let idle = Mutex<[HTTPConnection]>([])
 
     /// Opens no connection yet. `caFile`: PEM certificates to trust besides the system's.
-    package init(server: ServerAddress, caFile: String?, maximumConnections: Int) throws(TLSError) {
+    package convenience init(server: ServerAddress, caFile: String?, maximumConnections: Int) throws(TLSError) {
+        self.init(
+            server: server,
+            tls: server.isSecure ? try TLSContext.client(caFile: caFile, for: .http1) : nil,
+            maximumConnections: maximumConnections
+        )
+    }
+
+    /// Opens no connection yet.
+    ///
+    /// - Parameters:
+    ///   - tls: Nil: plain HTTP.
+    ///   - finder: It alone names the addresses that are connected to. Nil: the system does.
+    ///   - longestAnswer: An answer with a longer body is an error.
+    package init(
+        server: ServerAddress,
+        tls: TLSContext?,
+        maximumConnections: Int,
+        finder: Finder? = nil,
+        longestAnswer: Int = HTTPTransport.longestBody
+    ) {
         self.server = server
-        tls = server.isSecure ? try TLSContext.client(caFile: caFile, for: .http1) : nil
+        self.tls = tls
+        self.finder = finder
+        self.longestAnswer = longestAnswer
         gate = RequestGate(width: maximumConnections)
     }
 
@@ -87,7 +115,7 @@ package final class HTTPTransport: Sendable {
         var body: [UInt8] = []
         while let bytes = try await connection.nextBytes() {
             body += bytes.readableBytesView
-            guard body.count <= Self.longestBody else { throw TooLong() }
+            guard body.count <= longestAnswer else { throw TooLong() }
         }
         if head.isKeepAlive, connection.isOpen { idle.withLock { $0.append(connection) } }
         return HTTPReply(head, body: body)
@@ -97,7 +125,15 @@ package final class HTTPTransport: Sendable {
         let time = ContinuousClock.now.duration(to: due)
         guard time > .zero else { throw .timedOut }
         do {
-            return try await .open(to: server, tls: tls, timeout: min(time, Self.connectTimeout))
+            let addresses = try await finder?(server.host, server.port)
+            return try await .open(
+                to: server,
+                tls: tls,
+                timeout: min(time, Self.connectTimeout),
+                resolver: addresses.map {
+                    FixedResolver(addresses: $0, loop: MultiThreadedEventLoopGroup.singleton.next())
+                }
+            )
         } catch let error as TLSError where error.code == .untrusted {
             throw .untrusted(error)
         } catch {
@@ -107,6 +143,22 @@ package final class HTTPTransport: Sendable {
 
     /// The server sent more bytes than Tally ever sends.
     private struct TooLong: Error {}
+}
+
+/// Answers with addresses that were found before, so that nothing is looked up.
+private struct FixedResolver: Resolver, Sendable {
+    let addresses: [SocketAddress]
+    let loop: any EventLoop
+
+    func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
+        loop.makeSucceededFuture(addresses.filter { $0.protocol == .inet })
+    }
+
+    func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
+        loop.makeSucceededFuture(addresses.filter { $0.protocol == .inet6 })
+    }
+
+    func cancelQueries() {}
 }
 
 /// An answer that is read as it arrives. The connection closes with the last reference.

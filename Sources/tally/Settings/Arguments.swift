@@ -52,6 +52,7 @@ extension Topic: CommandLineValue {}
 extension TopicPattern: CommandLineValue {}
 extension ActivityTypeName: CommandLineValue {}
 extension ChannelID: CommandLineValue {}
+extension WebhookID: CommandLineValue {}
 extension APNSChannelID: CommandLineValue {}
 
 extension PushToken: CommandLineValue {

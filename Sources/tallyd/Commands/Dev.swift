@@ -11,6 +11,7 @@ import Logging
 import Orchestrator
 import Postgres
 import Store
+import Webhooks
 
 /// `tallyd dev`: runs Tally with the simulator and its own Postgres cluster, for development.
 struct Dev: AsyncParsableCommand {
@@ -86,6 +87,7 @@ struct Dev: AsyncParsableCommand {
         configuration.bootstrapKey = apiKey
         configuration.apnsCAFile = addresses.caFile
         configuration.logLevel = level
+        configuration.webhookAllowed = ["127.0.0.0/8", "::1"].compactMap { AddressBlock($0) }
         for environment in APNSEnvironment.allCases {
             for (api, apple) in [(APNSAPI.device, AppleAPI.device), (.broadcast, .broadcast), (.channels, .channels)] {
                 try configuration.endpoints.setURL(

@@ -85,6 +85,10 @@ struct ConfigurationKey: Sendable {
         "TALLY_APNS_RETRY_MAX_SECONDS",
         "longest wait between two tries of a push, or to connect to APNs, 1 to 3600; default 30"
     )
+    static let webhookAllow = ConfigurationKey(
+        "TALLY_WEBHOOK_ALLOW",
+        "addresses besides public ones that webhooks may reach, also by http, as 10.0.0.0/8,::1; default none"
+    )
     static let eventRetention = ConfigurationKey(
         "TALLY_EVENT_RETENTION_DAYS",
         "how long events are kept, 1 to 365; default 7"

@@ -8,6 +8,7 @@ import Logging
 import Orchestrator
 import Postgres
 import Store
+import Webhooks
 
 /// All settings of the daemon. They are read and checked before anything starts.
 struct DaemonConfiguration: Sendable {
@@ -35,6 +36,8 @@ struct DaemonConfiguration: Sendable {
     var apnsHTTP2 = HTTP2Implementation.tally
     var apnsProxy: APNSProxy?
     var apnsRetryMaximum = Self.standard.retryCap
+    /// What webhooks may reach besides public addresses.
+    var webhookAllowed: [AddressBlock] = []
     var eventRetention = Self.standard.eventRetention
     /// Nil: forever.
     var activityRetention = Self.standard.activityRetention
@@ -97,6 +100,7 @@ extension DaemonConfiguration {
             try APNSProxy(url: url, name: ConfigurationKey.apnsProxy.name)
         }
         if let seconds = try reader.integer(.apnsRetryMaximum, in: 1...3600) { apnsRetryMaximum = .seconds(seconds) }
+        if let list = try reader.text(.webhookAllow) { webhookAllowed = try Self.addressBlocks(list) }
         if let days = try reader.integer(.eventRetention, in: 1...365) { eventRetention = .seconds(days * 86_400) }
         activityRetention = try Self.retention(reader, .activityRetention, default: activityRetention)
         auditRetention = try Self.retention(reader, .auditRetention, default: auditRetention)
@@ -162,6 +166,21 @@ extension DaemonConfiguration {
         }
     }
 
+    /// The blocks of a list with commas.
+    private static func addressBlocks(_ text: String) throws(ConfigurationError) -> [AddressBlock] {
+        var blocks: [AddressBlock] = []
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            guard let block = AddressBlock(part.trimmingCharacters(in: .whitespaces)) else {
+                throw ConfigurationError(
+                    key: ConfigurationKey.webhookAllow.name,
+                    message: "is not a list of addresses and blocks such as 10.0.0.0/8 with commas"
+                )
+            }
+            blocks.append(block)
+        }
+        return blocks
+    }
+
     /// The keys of a list with commas.
     static func masterKeys(_ text: String) throws(ConfigurationError) -> MasterKeys {
         do {
@@ -185,7 +204,7 @@ extension DaemonConfiguration {
             .databaseURL, .databaseConnections, .httpHost, .httpPort, .phonesHost, .phonesPort, .metricsHost,
             .metricsPort, .httpRateLimit, .console, .intakeLimit, .intakeWait, .ringSize,
             .masterKey, .bootstrapKey, .apnsCAFile, .apnsHTTP2, .apnsProxy,
-            .apnsRetryMaximum, .eventRetention, .activityRetention, .auditRetention, .logLevel, .logFormat, .drainDelay,
+            .apnsRetryMaximum, .webhookAllow, .eventRetention, .activityRetention, .auditRetention, .logLevel, .logFormat, .drainDelay,
         ]
             + APNSEnvironment.allCases.flatMap { environment in
                 APNSAPI.allCases.map { ConfigurationKey.apnsURL(environment.rawValue, $0.rawValue) }

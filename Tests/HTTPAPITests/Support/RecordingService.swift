@@ -278,6 +278,21 @@ final class RecordingService: TallyService {
         of subject: TicketSubject,
         _ request: TicketRevocationRequest
     ) async throws -> TicketRevocation { try reach("revokeTickets \(app) \(subject) \(request.revokedBefore)") }
+    func putWebhook(_ app: BundleID, _ id: WebhookID, _ request: WebhookRequest) async throws -> WebhookResource {
+        try reach("putWebhook \(app) \(id) \(request.url)")
+    }
+    func webhooks(_ app: BundleID, _ page: PageRequest) async throws -> Page<WebhookResource> {
+        try reach("webhooks \(app) \(text(page))")
+    }
+    func webhook(_ app: BundleID, _ id: WebhookID) async throws -> WebhookResource {
+        try reach("webhook \(app) \(id)")
+    }
+    func deleteWebhook(_ app: BundleID, _ id: WebhookID) async throws { try done("deleteWebhook \(app) \(id)") }
+    func replayWebhook(
+        _ app: BundleID,
+        _ id: WebhookID,
+        _ request: WebhookReplayRequest
+    ) async throws -> WebhookResource { try reach("replayWebhook \(app) \(id) \(request.since)") }
     func subscribe(
         _ app: BundleID,
         _ activity: ActivityID,

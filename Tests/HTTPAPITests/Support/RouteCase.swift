@@ -167,6 +167,23 @@ struct RouteCase: CustomTestStringConvertible, Sendable {
         ),
         .init(
             .put,
+            mine + "/webhooks/w1",
+            .scope(.admin),
+            body: #"{"url":"https://hooks.example.com"}"#,
+            "putWebhook com.example.mine w1 https://hooks.example.com"
+        ),
+        .init(.get, mine + "/webhooks?limit=7", .scope(.admin), "webhooks com.example.mine 7 -"),
+        .init(.get, mine + "/webhooks/w1", .scope(.admin), "webhook com.example.mine w1"),
+        .init(.delete, mine + "/webhooks/w1", .scope(.admin), "deleteWebhook com.example.mine w1"),
+        .init(
+            .post,
+            mine + "/webhooks/w1/replay",
+            .scope(.admin),
+            body: #"{"since":"2022-12-18T15:00:00Z"}"#,
+            "replayWebhook com.example.mine w1 2022-12-18T15:00:00Z"
+        ),
+        .init(
+            .put,
             mine + "/users/u1/tickets",
             .scope(.register),
             body: #"{"revoked_before":"2022-12-18T15:00:00Z"}"#,

@@ -74,6 +74,14 @@ struct AuditTests {
                 try await orchestrator.revokeTicketKey(app, signer.id, afterSeconds: 0)
                 let revocation = TicketRevocationRequest(revokedBefore: Instant(unixSeconds: 1_700_000_000))
                 _ = try await orchestrator.revokeTickets(app, of: .user(UserID(stored: "fan-of-someone")), revocation)
+                let hook = WebhookID(stored: "audit")
+                _ = try await orchestrator.putWebhook(app, hook, WebhookRequest(url: "https://hooks.example.com"))
+                _ = try await orchestrator.replayWebhook(
+                    app,
+                    hook,
+                    WebhookReplayRequest(since: Instant(unixSeconds: 1_700_000_000))
+                )
+                try await orchestrator.deleteWebhook(app, hook)
                 try await world.end()
                 _ = try await orchestrator.reconcileChannels(app, ReconcileRequest())
                 try await orchestrator.deleteApp(app)
@@ -84,6 +92,7 @@ struct AuditTests {
                     "app_changed", "type_changed", "api_key_created", "api_key_revoked", "channel_created",
                     "channel_deleted", "schedule_cancelled", "schedule_run", "halt_lifted", "user_erased",
                     "device_deleted", "ticket_issued", "ticket_key_created", "ticket_key_revoked", "tickets_revoked",
+                    "webhook_changed", "webhook_replayed", "webhook_deleted",
                     "channels_reconciled", "app_deleted",
                 ]
             )

@@ -29,6 +29,14 @@ struct MasterKeyRotationTests {
                 let sealed = try await world.database.query("SELECT key_sealed FROM ticket_keys").single([UInt8].self)
                 return try TicketKeySeal.open(sealed ?? [], app: world.app, id: key.id, masterKeys: keys)
             }
+            let hook = WebhookID(stored: "audit")
+            let secret = try await world.orchestrator
+                .putWebhook(world.app, hook, WebhookRequest(url: "https://hooks.example.com")).secret
+            func webhookSecret(_ keys: MasterKeys) async throws -> String {
+                let sealed = try await world.database.query("SELECT secret_sealed FROM webhooks").single([UInt8].self)
+                let bytes = try WebhookSecretSeal.open(sealed ?? [], app: world.app, id: hook, masterKeys: keys)
+                return WebhookSecret(bytes: bytes).text
+            }
             let identity = try await signer(MasterKeys(old))
             let token = try await tokens(MasterKeys(old)).token(for: identity, replacing: nil).token
 
@@ -36,13 +44,14 @@ struct MasterKeyRotationTests {
             #expect(try await tokens(keys).token(for: identity, replacing: nil).token == token)
 
             let rotation = MasterKeyRotation(database: world.database, keys: keys, logger: world.orchestrator.logger)
-            #expect(try await rotation.pass() == MasterKeyRotation.Findings(resealed: 3))
+            #expect(try await rotation.pass() == MasterKeyRotation.Findings(resealed: 4))
             #expect(try await rotation.pass() == MasterKeyRotation.Findings())
 
             let alone = MasterKeys(keys.current)
             #expect(try await signer(alone).keyID == identity.keyID)
             #expect(try await tokens(alone).token(for: identity, replacing: nil).token == token)
             #expect(try await ticketKey(alone) == stored)
+            #expect(try await webhookSecret(alone) == secret)
             await #expect(throws: CryptographyError.self) { _ = try await signer(MasterKeys(old)) }
             await #expect(throws: CryptographyError.self) { _ = try await ticketKey(MasterKeys(old)) }
         }

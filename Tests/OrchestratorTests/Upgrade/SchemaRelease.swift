@@ -25,6 +25,8 @@ struct SchemaRelease: Sendable {
             INSERT INTO api_keys (name, secret_sha256, scopes) VALUES ('backend', decode(repeat('ab', 32), 'hex'), '{publish}');
             INSERT INTO ticket_keys (ticket_key_id, bundle_id, algorithm, key_sealed)
             VALUES (gen_random_uuid(), 'com.example.app', 'HS256', decode('ab', 'hex'));
+            INSERT INTO webhooks (bundle_id, webhook_id, url, secret_sealed, batch_size, transaction_id, event_id)
+            VALUES ('com.example.app', 'audit', 'https://hooks.example.com', decode('ab', 'hex'), 100, pg_current_xact_id(), 0);
             INSERT INTO ticket_revocations (bundle_id, subject_sha256, revoked_before)
             VALUES ('com.example.app', decode(repeat('ab', 32), 'hex'), now());
             INSERT INTO activity_types (bundle_id, type_name, policy)

@@ -1,0 +1,238 @@
+package import APITypes
+package import ActivityModel
+import Cryptography
+import JSON
+import Postgres
+import Store
+
+extension Orchestrator {
+    /// Makes or changes a webhook. A new one is told of what happens from now on. A change also ends a pause.
+    ///
+    /// - Throws: 404 for an unknown app; 422 for a URL that webhooks may not have, a wrong secret, an unknown kind.
+    package func putWebhook(
+        _ app: BundleID,
+        _ id: WebhookID,
+        _ request: WebhookRequest
+    ) async throws -> WebhookResource {
+        let given = try checkedSecret(of: request)
+        return try await database.withTransaction { connection in
+            // The lock lets one request at a time decide whether a secret is made.
+            let apps = try await connection.query(
+                "SELECT FROM apps WHERE bundle_id = \(app.rawValue) FOR NO KEY UPDATE"
+            )
+            if apps.isEmpty { throw Problem.notFound("the app") }
+            let before = try await Self.webhook(app, id, on: connection)
+            let new = given ?? (before == nil ? WebhookSecret.generate() : nil)
+            let sealed = try new.map {
+                try WebhookSecretSeal.seal($0.bytes, app: app, id: id, masterKeys: masterKeys)
+            }
+            let rows = try await connection.query(
+                before == nil
+                    ? Self.insertion(app, id, request, sealed: sealed) : Self.change(app, id, request, sealed: sealed)
+            )
+            guard var made = try Self.webhooks(rows).first else { throw Problem.internalError() }
+            try await AuditRows.record(
+                .webhookChanged,
+                of: app,
+                id.rawValue,
+                before: before?.json,
+                after: made.json,
+                on: connection
+            )
+            if given == nil { made.secret = new?.text }
+            return made
+        }
+    }
+
+    /// The webhooks of an app, in the order of their ids.
+    ///
+    /// - Throws: 404 for an unknown app.
+    package func webhooks(_ app: BundleID, _ page: PageRequest) async throws -> Page<WebhookResource> {
+        let place = try page.position(WebhookID.self)
+        let after = place?.rawValue
+        let rows = try await database.query(
+            """
+            SELECT \(unescaped: Self.webhookColumns) FROM webhooks
+            WHERE bundle_id = \(app.rawValue) AND (\(after)::text IS NULL OR webhook_id > \(after))
+            ORDER BY webhook_id LIMIT \(page.limit + 1)
+            """
+        )
+        let found = try Self.webhooks(rows)
+        if found.isEmpty { try await requireApp(app) }
+        return .cut(found, limit: page.limit) { [$0.id.rawValue] }
+    }
+
+    /// One webhook.
+    ///
+    /// - Throws: 404.
+    package func webhook(_ app: BundleID, _ id: WebhookID) async throws -> WebhookResource {
+        let found = try await database.withConnection { try await Self.webhook(app, id, on: $0) }
+        guard let found else { throw Problem.notFound("the webhook") }
+        return found
+    }
+
+    /// Deletes a webhook. A request that is on its way may still arrive.
+    ///
+    /// - Throws: 404.
+    package func deleteWebhook(_ app: BundleID, _ id: WebhookID) async throws {
+        try await database.withTransaction { connection in
+            let rows = try await connection.query(
+                """
+                DELETE FROM webhooks WHERE bundle_id = \(app.rawValue) AND webhook_id = \(id.rawValue)
+                RETURNING \(unescaped: Self.webhookColumns)
+                """
+            )
+            guard let before = try Self.webhooks(rows).first else { throw Problem.notFound("the webhook") }
+            try await AuditRows.record(.webhookDeleted, of: app, id.rawValue, before: before.json, on: connection)
+        }
+    }
+
+    /// Delivers the events since a time again, and then what comes after them. It does not end a pause.
+    ///
+    /// The order of events is not exactly that of their times, so a few older ones may come as well.
+    ///
+    /// - Throws: 404.
+    package func replayWebhook(
+        _ app: BundleID,
+        _ id: WebhookID,
+        _ request: WebhookReplayRequest
+    ) async throws -> WebhookResource {
+        let place = try await eventStore.place(before: request.since)
+        return try await database.withTransaction { connection in
+            // Never forwards: that would pass over events that were not delivered.
+            let rows = try await connection.query(
+                """
+                UPDATE webhooks SET version = version + 1, message_id = NULL, next_try_at = NULL,
+                    (transaction_id, event_id, read_at) = (
+                        SELECT p.transaction_id, p.event_id, p.at FROM (VALUES
+                            (transaction_id, event_id, read_at),
+                            (\(String(place.transaction))::xid8, \(place.event)::bigint,
+                             greatest(\(PGTimestamp(microseconds: request.since.microseconds)), clock_timestamp() - \(settings.eventRetention)))
+                        ) AS p(transaction_id, event_id, at)
+                        ORDER BY p.transaction_id, p.event_id LIMIT 1
+                    )
+                WHERE bundle_id = \(app.rawValue) AND webhook_id = \(id.rawValue)
+                RETURNING \(unescaped: Self.webhookColumns)
+                """
+            )
+            guard let webhook = try Self.webhooks(rows).first else { throw Problem.notFound("the webhook") }
+            try await AuditRows.record(
+                .webhookReplayed,
+                of: app,
+                id.rawValue,
+                after: ["since": .string(request.since.description)],
+                on: connection
+            )
+            return webhook
+        }
+    }
+
+    // MARK: Checks
+
+    private func checkedSecret(of request: WebhookRequest) throws(Problem) -> WebhookSecret? {
+        var errors: [FieldError] = []
+        func refuse(_ field: String, _ message: String) {
+            let pointer = JSONPointer().appending(field)
+            errors.append(FieldError(pointer: pointer, code: FieldError.invalidValue, message: message))
+        }
+        if let refusal = webhookSender?.refusal(of: request.url) { refuse("url", refusal) }
+        let unknown = (request.events ?? []).filter { Event.Kind(known: $0) == nil }
+        if !unknown.isEmpty || request.events?.isEmpty == true {
+            let known = Event.Kind.known.map { "'\($0)'" }.joined(separator: ", ")
+            refuse("events", "At least one is expected, and each of: \(known).")
+        }
+        let secret = request.secret.flatMap { WebhookSecret($0) }
+        if request.secret != nil, secret == nil {
+            refuse("secret", "'whsec_' and the base64 of 24 to 64 bytes are expected.")
+        }
+        if !errors.isEmpty { throw .invalidRequest(errors) }
+        return secret
+    }
+
+    // MARK: Rows
+
+    private static func insertion(
+        _ app: BundleID,
+        _ id: WebhookID,
+        _ request: WebhookRequest,
+        sealed: [UInt8]?
+    ) -> Query {
+        """
+        INSERT INTO webhooks (bundle_id, webhook_id, url, kinds, batch_size, secret_sealed, pause_reason, transaction_id, event_id)
+        VALUES (\(app.rawValue), \(id.rawValue), \(request.url), \(request.kinds)::text[], \(Int16(request.maxEvents)), \(sealed),
+            \(request.pauseReason), pg_snapshot_xmin(pg_current_snapshot()), 0)
+        RETURNING \(unescaped: webhookColumns)
+        """
+    }
+
+    /// A message whose events would be others is given up: its events come in another one.
+    private static func change(
+        _ app: BundleID,
+        _ id: WebhookID,
+        _ request: WebhookRequest,
+        sealed: [UInt8]?
+    ) -> Query {
+        """
+        UPDATE webhooks
+        SET url = \(request.url), kinds = \(request.kinds)::text[], batch_size = \(Int16(request.maxEvents)),
+            secret_sealed = coalesce(\(sealed), secret_sealed), pause_reason = \(request.pauseReason),
+            version = version + 1, failures = 0, failing_since = NULL, next_try_at = NULL, last_error = NULL,
+            message_id = CASE WHEN kinds IS NOT DISTINCT FROM \(request.kinds)::text[] THEN message_id END
+        WHERE bundle_id = \(app.rawValue) AND webhook_id = \(id.rawValue)
+        RETURNING \(unescaped: webhookColumns)
+        """
+    }
+
+    private static func webhook(
+        _ app: BundleID,
+        _ id: WebhookID,
+        on connection: PostgresConnection
+    ) async throws -> WebhookResource? {
+        let rows = try await connection.query(
+            """
+            SELECT \(unescaped: webhookColumns) FROM webhooks
+            WHERE bundle_id = \(app.rawValue) AND webhook_id = \(id.rawValue)
+            """
+        )
+        return try webhooks(rows).first
+    }
+
+    private static var webhookColumns: String {
+        """
+        webhook_id, url, kinds, batch_size, pause_reason, created_at, delivered_at, failing_since, last_error, \
+        next_try_at
+        """
+    }
+
+    private static func webhooks(_ rows: Rows) throws -> [WebhookResource] {
+        let decoded = try rows.decoded(
+            as: (
+                String, String, [String]?, Int16, String?, PGTimestamp, PGTimestamp?, PGTimestamp?, String?,
+                PGTimestamp?
+            ).self
+        )
+        return try decoded.map { id, url, kinds, size, pause, created, delivered, failing, error, next in
+            WebhookResource(
+                id: WebhookID(stored: id),
+                url: url,
+                events: kinds,
+                maxEvents: Int(size),
+                pausedBecause: try pause.map { word throws in try .stored(word) },
+                createdAt: Instant(created),
+                deliveredAt: delivered.map { Instant($0) },
+                failingSince: failing.map { Instant($0) },
+                lastError: error,
+                nextTryAt: next.map { Instant($0) }
+            )
+        }
+    }
+}
+
+extension WebhookRequest {
+    /// In the order of ``Event/Kind/known``, each once.
+    fileprivate var kinds: [String]? {
+        events.map { wanted in Event.Kind.known.map(\.word).filter(wanted.contains) }
+    }
+
+    fileprivate var pauseReason: String? { isPaused ? WebhookPause.operatorAsked.rawValue : nil }
+}

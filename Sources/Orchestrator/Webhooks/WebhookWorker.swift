@@ -1,0 +1,160 @@
+import APITypes
+import ActivityModel
+import Cryptography
+import JSON
+import Logging
+import Metrics
+import Postgres
+import Store
+
+/// Delivers to one webhook, message after message, in the order of events.
+struct WebhookWorker: Sendable {
+    let orchestrator: Orchestrator
+    let store: WebhookStore
+    let sender: any WebhookSender
+    let key: Int64
+    /// How long it waits for new events.
+    var patience = Duration.seconds(60)
+    /// Whether it may still send. Asked before each message.
+    var mayGoOn: @Sendable () -> Bool = { true }
+
+    /// Delivers until there is nothing to do, a request fails, or somebody else has the webhook.
+    func run() async throws {
+        guard var webhook = try await store.begin(key) else { return }
+        let endpoint = sender.endpoint(at: webhook.url)
+        while mayGoOn(), !Task.isCancelled {
+            guard let batch = try await nextBatch(&webhook) else { return }
+            guard let last = batch.events.last else {
+                // Nothing that this webhook wants, or retention has deleted it.
+                let place = webhook.message?.end ?? batch.next
+                guard try await move(&webhook, to: place, at: nil, delivered: false) else { return }
+                if batch.isEnd { return }
+                continue
+            }
+            let answer = await post(batch.events, of: webhook, to: endpoint)
+            // A request that this daemon broke off says nothing about the receiver.
+            if Task.isCancelled, case .failed = answer { return }
+            switch decision(answer, webhook) {
+            case .delivered:
+                count("delivered", events: batch.events.count)
+                let place = webhook.message?.end ?? last.cursor
+                guard try await move(&webhook, to: place, at: last.at, delivered: true) else { return }
+            case .retry(let pause, let error):
+                count("failed")
+                return try await store.postpone(webhook, by: pause, error: error)
+            case .pause(let reason, let error):
+                count("failed")
+                orchestrator.logger.warning(
+                    "a webhook is paused",
+                    metadata: ["app": "\(webhook.app)", "webhook": "\(webhook.id)", "reason": "\(reason.rawValue)"]
+                )
+                return try await store.pause(webhook, reason, error: error)
+            }
+        }
+    }
+
+    // MARK: Reading
+
+    private struct Batch {
+        var events: [EventRecord] = []
+        /// Where reading goes on.
+        var next: EventCursor
+        /// Whether nothing came during the whole patience.
+        var isEnd = false
+    }
+
+    /// The events of the message that is on its way, or of a new one, which it stores first; nil: the worker stops.
+    private func nextBatch(_ webhook: inout DueWebhook) async throws -> Batch? {
+        if let message = webhook.message { return try await events(of: webhook, until: message.end) }
+        let page = try await orchestrator.eventFeed.page(
+            after: webhook.place,
+            matching: webhook.filter,
+            limit: webhook.batchSize,
+            until: .now + patience
+        )
+        guard let last = page.events.last else { return Batch(next: page.next, isEnd: true) }
+        let message = WebhookMessage(id: Self.newID(), end: last.cursor)
+        guard try await store.prepare(webhook, message) else { return nil }
+        webhook.message = message
+        return Batch(events: page.events, next: page.next)
+    }
+
+    /// The events of a message that may have been sent before, read again.
+    private func events(of webhook: DueWebhook, until end: EventCursor) async throws -> Batch {
+        var batch = Batch(next: webhook.place)
+        while batch.next < end {
+            let page = try await orchestrator.eventStore.page(
+                after: batch.next,
+                matching: webhook.filter,
+                limit: webhook.batchSize
+            )
+            batch.events += page.events.prefix { $0.cursor <= end }
+            // After a restore the order ends earlier than it did.
+            if page.isLast || page.next <= batch.next { break }
+            batch.next = page.next
+        }
+        return batch
+    }
+
+    /// Stores the new place.
+    private func move(
+        _ webhook: inout DueWebhook,
+        to place: EventCursor,
+        at time: Instant?,
+        delivered: Bool
+    ) async throws -> Bool {
+        guard try await store.advance(webhook, to: place, at: time, delivered: delivered) else {
+            return false
+        }
+        webhook.place = place
+        webhook.message = nil
+        return true
+    }
+
+    private static func newID() -> String { "msg_" + Base64URL.encode(SecureRandom.bytes(18)) }
+
+    // MARK: Sending
+
+    /// A body as Standard Webhooks advises. A repeat has the same bytes.
+    static func body(_ events: [EventRecord], of webhook: DueWebhook) -> [UInt8] {
+        let body: JSONObject = [
+            "type": "tally.events",
+            "timestamp": .string((events.last?.at ?? Instant(unixSeconds: 0)).description),
+            "data": [
+                "bundle_id": .string(webhook.app.rawValue), "webhook_id": .string(webhook.id.rawValue),
+                "events": .array(events.map(\.resource.json)),
+            ],
+        ]
+        return JSONValue.object(body).serialized()
+    }
+
+    private func post(
+        _ events: [EventRecord],
+        of webhook: DueWebhook,
+        to endpoint: any WebhookEndpoint
+    ) async -> WebhookAnswer {
+        let body = Self.body(events, of: webhook)
+        let now: Int64
+        do {
+            now = Instant(try await orchestrator.clock.now()).unixSeconds
+        } catch {
+            return .failed("the database is away")
+        }
+        let headers = webhook.secret.headers(id: webhook.message?.id ?? "", unixSeconds: now, body: body)
+        return await endpoint.post(body, headers: headers)
+    }
+
+    private func decision(_ answer: WebhookAnswer, _ webhook: DueWebhook) -> WebhookRetries.Decision {
+        WebhookRetries.decision(
+            answer,
+            failures: webhook.failures,
+            failingFor: webhook.failingFor,
+            jitter: orchestrator.settings.jitter()
+        )
+    }
+
+    private func count(_ result: String, events: Int = 0) {
+        Counter(label: "tally_webhook_requests_total", dimensions: [("result", result)]).increment()
+        if events > 0 { Counter(label: "tally_webhook_events_total").increment(by: events) }
+    }
+}
