@@ -21,7 +21,8 @@ struct Tally: AsyncParsableCommand {
         version: ProgramVersion.current,
         subcommands: [
             Status.self, Apply.self, Apps.self, Keys.self, Types.self, PolicyCommand.self, Devices.self, Users.self,
-            Topics.self, Activities.self, Channels.self, Schedules.self, Halts.self, Events.self, Webhooks.self, Audit.self,
+            Topics.self, Activities.self, Channels.self, Schedules.self, Halts.self, Events.self, Webhooks.self,
+            Audit.self,
             Send.self, Payload.self, Replay.self,
             Doctor.self, Profiles.self,
         ]
