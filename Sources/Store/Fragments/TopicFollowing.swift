@@ -30,10 +30,10 @@ package enum TopicFollowing {
     /// arrays of topics.
     package static func isWithin(all: String, except: String, device: String, user: String, of app: String) -> String {
         """
-        (NOT EXISTS (SELECT FROM unnest(\(all)) AS n(topic)
-                     WHERE NOT \(follows("n.topic", device: device, user: user, of: app)))
-         AND NOT EXISTS (SELECT FROM unnest(\(except)) AS n(topic)
-                         WHERE \(follows("n.topic", device: device, user: user, of: app))))
+        ((cardinality(\(all)) = 0 OR NOT EXISTS (
+             SELECT FROM unnest(\(all)) AS n(topic) WHERE NOT \(follows("n.topic", device: device, user: user, of: app))))
+         AND (cardinality(\(except)) = 0 OR NOT EXISTS (
+             SELECT FROM unnest(\(except)) AS n(topic) WHERE \(follows("n.topic", device: device, user: user, of: app)))))
         """
     }
 
