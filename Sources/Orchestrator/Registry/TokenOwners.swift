@@ -14,19 +14,27 @@ enum TokenOwners {
             SELECT CASE WHEN (o.registered_at, o.device_key) < (k.registered_at, k.device_key)
                        THEN o.device_key ELSE k.device_key END AS device_key,
                    k.type_name, k.token
-            FROM start_tokens AS k
-            JOIN devices AS d ON d.device_key = k.device_key
+            FROM unnest(\(deviceKeys)) AS r(device_key)
+            -- Each is one look at an index, whatever the tables were like when this was planned.
+            CROSS JOIN LATERAL (SELECT * FROM start_tokens WHERE device_key = r.device_key OFFSET 0) AS k
+            CROSS JOIN LATERAL (
+                SELECT bundle_id, environment FROM devices WHERE device_key = k.device_key OFFSET 0
+            ) AS d
             CROSS JOIN LATERAL (SELECT * FROM start_tokens AS t WHERE t.token = k.token OFFSET 0) AS o
-            JOIN devices AS e ON e.device_key = o.device_key
-            WHERE k.device_key = ANY(\(deviceKeys)) AND o.device_key <> k.device_key AND o.type_name = k.type_name
+            CROSS JOIN LATERAL (
+                SELECT bundle_id, environment FROM devices WHERE device_key = o.device_key OFFSET 0
+            ) AS e
+            WHERE o.device_key <> k.device_key AND o.type_name = k.type_name
               AND e.bundle_id = d.bundle_id AND e.environment = d.environment
         ), held AS MATERIALIZED (
             SELECT t.device_key, t.type_name FROM start_tokens AS t JOIN older AS o
                 ON t.device_key = o.device_key AND t.type_name = o.type_name AND t.token = o.token
+            WHERE t.device_key = ANY (ARRAY(SELECT device_key FROM older))
             ORDER BY t.device_key, t.type_name FOR UPDATE OF t
         )
         DELETE FROM start_tokens AS t USING held AS h
         WHERE t.device_key = h.device_key AND t.type_name = h.type_name
+          AND t.device_key = ANY (ARRAY(SELECT device_key FROM held))
         """
     }
 
@@ -45,8 +53,12 @@ enum TokenOwners {
             CROSS JOIN LATERAL (
                 SELECT * FROM subscriptions AS s WHERE s.update_token = k.update_token OFFSET 0
             ) AS o
-            JOIN activities AS a ON a.activity_key = k.activity_key
-            JOIN activities AS b ON b.activity_key = o.activity_key
+            CROSS JOIN LATERAL (
+                SELECT bundle_id, environment FROM activities WHERE activity_key = k.activity_key OFFSET 0
+            ) AS a
+            CROSS JOIN LATERAL (
+                SELECT bundle_id, environment FROM activities WHERE activity_key = o.activity_key OFFSET 0
+            ) AS b
             CROSS JOIN LATERAL (
                 SELECT (o.registered_at, o.device_key) < (k.registered_at, k.device_key) AS is_older
             ) AS v
@@ -55,12 +67,16 @@ enum TokenOwners {
         ), held AS MATERIALIZED (
             SELECT s.activity_key, s.device_key FROM subscriptions AS s JOIN older AS o
                 ON s.activity_key = o.activity_key AND s.device_key = o.device_key AND s.update_token = o.update_token
+            WHERE s.activity_key = ANY (ARRAY(SELECT activity_key FROM older))
+              AND s.device_key = ANY (ARRAY(SELECT device_key FROM older))
             ORDER BY s.activity_key, s.device_key FOR NO KEY UPDATE OF s
         )
         UPDATE subscriptions AS s
         SET state = 'over', reason = '\(unescaped: OverReason.tokenMoved.rawValue)', update_token = NULL, due_at = NULL,
             check_at = NULL, leaving = false
         FROM held AS h WHERE s.activity_key = h.activity_key AND s.device_key = h.device_key
+          AND s.activity_key = ANY (ARRAY(SELECT activity_key FROM held))
+          AND s.device_key = ANY (ARRAY(SELECT device_key FROM held))
         """
     }
 }
