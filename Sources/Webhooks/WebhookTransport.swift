@@ -27,6 +27,7 @@ package struct WebhookTransport: WebhookSender {
     ///   - caFile: PEM certificates to trust besides the system's.
     ///   - deadline: How long a request may take.
     ///   - lookUp: Finds addresses; nil: the system does.
+    /// - Throws: The error of the file with certificates.
     package init(
         rules: AddressRules,
         caFile: String? = nil,

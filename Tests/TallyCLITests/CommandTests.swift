@@ -314,7 +314,9 @@ struct CommandTests {
     func webhooks() throws {
         let plain = try parse(Webhooks.Put.self, "webhooks", "put", "audit", "https://hooks.example.com")
         #expect(try plain.request() == WebhookRequest(url: "https://hooks.example.com"))
-        let words = ["webhooks", "put", "audit", "https://hooks.example.com", "--event", "demoted", "--max-events", "7"]
+        let words = [
+            "webhooks", "put", "audit", "https://hooks.example.com", "--event", "demoted", "--max-events", "7",
+        ]
         let narrow = try #require(try Tally.parseAsRoot(words + ["--paused"]) as? Webhooks.Put)
         #expect(
             try narrow.request()

@@ -13,6 +13,7 @@ final class WebhookDuty: Service, CustomStringConvertible {
     private let atWork = Mutex<Set<Int64>>([])
 
     /// - Parameters:
+    ///   - orchestrator: Whose webhooks they are.
     ///   - interval: How often it looks for webhooks that are due.
     ///   - most: How many it delivers to at the same time. Each may hold a message in memory.
     init(orchestrator: Orchestrator, interval: Duration = .seconds(1), most: Int = 256) {

@@ -18,9 +18,11 @@ enum WebhookRetries {
     }
 
     /// - Parameters:
+    ///   - answer: What became of the request.
     ///   - failures: Requests that failed in a row before this one.
     ///   - time: For how long they have failed.
     ///   - jitter: From 0 to 1. Addresses that failed together are not tried again together.
+    /// - Returns: What to do now.
     static func decision(
         _ answer: WebhookAnswer,
         failures: Int,

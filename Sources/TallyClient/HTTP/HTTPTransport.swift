@@ -33,7 +33,9 @@ package final class HTTPTransport: Sendable {
     /// Opens no connection yet.
     ///
     /// - Parameters:
+    ///   - server: Where requests go.
     ///   - tls: Nil: plain HTTP.
+    ///   - maximumConnections: How many requests may run at the same time.
     ///   - finder: It alone names the addresses that are connected to. Nil: the system does.
     ///   - longestAnswer: An answer with a longer body is an error.
     package init(

@@ -204,7 +204,8 @@ extension DaemonConfiguration {
             .databaseURL, .databaseConnections, .httpHost, .httpPort, .phonesHost, .phonesPort, .metricsHost,
             .metricsPort, .httpRateLimit, .console, .intakeLimit, .intakeWait, .ringSize,
             .masterKey, .bootstrapKey, .apnsCAFile, .apnsHTTP2, .apnsProxy,
-            .apnsRetryMaximum, .webhookAllow, .eventRetention, .activityRetention, .auditRetention, .logLevel, .logFormat, .drainDelay,
+            .apnsRetryMaximum, .webhookAllow, .eventRetention, .activityRetention, .auditRetention, .logLevel,
+            .logFormat, .drainDelay,
         ]
             + APNSEnvironment.allCases.flatMap { environment in
                 APNSAPI.allCases.map { ConfigurationKey.apnsURL(environment.rawValue, $0.rawValue) }
