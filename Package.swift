@@ -372,7 +372,14 @@ let package = Package(
         ),
         .testTarget(name: "TallyKitTests", dependencies: ["TallyKit"] + appleFrameworks, swiftSettings: swiftSettings),
         // Lives of an app with TallyKit, on a clock of their own.
-        .testTarget(name: "AppLivesTests", dependencies: ["TallyKit", "TestSupport"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "AppLivesTests",
+            dependencies: [
+                "APITypes", "ActivityModel", "HTTP1Server", "HTTPAPI", "JSON", "Orchestrator",
+                "OrchestratorTestSupport", "Postgres", "TallyKit", "TestSupport", httpTypes, nioCore,
+            ],
+            swiftSettings: swiftSettings
+        ),
         .testTarget(
             name: "LibPQTests",
             dependencies: ["LibPQ", "Reactor", "TestSupport"],

@@ -194,7 +194,7 @@ extension Life {
     func newToken(_ kind: String, on phone: Int) -> String {
         phones[phone].handedOut += 1
         let text = String(seed, radix: 16) + "f" + String(phones[phone].handedOut, radix: 16)
-        return kind + String(phones[phone].number) + (text.count.isMultiple(of: 2) ? "0" : "") + text
+        return kind + String(phones[phone].number) + (text.count.isMultiple(of: 2) ? "" : "0") + text
     }
 
     func giveStartToken(_ phone: Int) {

@@ -1,3 +1,4 @@
+import OrchestratorTestSupport
 import TestSupport
 
 /// Which lives are played, and with what.
@@ -7,6 +8,8 @@ struct LifePlan {
     var seeds: ClosedRange<UInt64>
     var steps: Int
     var kind = LibraryKind.tallyKit
+    /// Whether they meet the real services, and not a model of them.
+    var isReal = false
     /// Whether the story of each life is printed.
     var isTelling = false
 
@@ -14,7 +17,7 @@ struct LifePlan {
     /// 2026-03-01T17:00:00Z
     static let beginning: Double = 1_772_384_400
 
-    /// `TALLY_APP_LIVES_SEEDS` (`7` or `1-500`), `…_STEPS`, `…_LIBRARY`, `…_STORY`.
+    /// `TALLY_APP_LIVES_SEEDS` (`7` or `1-500`), `…_STEPS`, `…_LIBRARY`, `…_AGAINST`, `…_STORY`.
     init(_ environment: [String: String]) throws {
         let bounds = (environment["TALLY_APP_LIVES_SEEDS"] ?? "1-200").split(separator: "-").map { UInt64($0) }
         guard let first = bounds.first ?? nil, let last = bounds.last ?? nil, first <= last else { throw Malformed() }
@@ -22,6 +25,7 @@ struct LifePlan {
         guard let steps = Int(environment["TALLY_APP_LIVES_STEPS"] ?? "150"), steps > 0 else { throw Malformed() }
         self.steps = steps
         if environment["TALLY_APP_LIVES_LIBRARY"] == "common" { kind = .commonPractice }
+        isReal = environment["TALLY_APP_LIVES_AGAINST"] == "tallyd"
         isTelling = environment["TALLY_APP_LIVES_STORY"] != nil
     }
 
@@ -41,7 +45,16 @@ struct LifePlan {
     }
 
     private func play(_ seed: UInt64) async throws -> PlayedLife {
-        let server = ModelServer(beginning: Self.beginning)
+        guard isReal else { return try await play(seed, with: ModelServer(beginning: Self.beginning)) }
+        var played: PlayedLife?
+        try await withWorld { world in
+            played = try await play(seed, with: RealTally(world, beginning: Self.beginning))
+        }
+        guard let played else { throw Malformed() }
+        return played
+    }
+
+    private func play(_ seed: UInt64, with server: any LifeServer) async throws -> PlayedLife {
         let life = Life(seed: seed, kind: kind, server: server, beginning: Self.beginning)
         try await life.live(steps: steps)
         return PlayedLife(seed: seed, broken: life.broken, story: isTelling ? life.story : [])
