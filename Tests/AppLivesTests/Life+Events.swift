@@ -180,7 +180,8 @@ extension Life {
         if card.isLive { phones[phone].swiped.insert(card.activity) }
         let others = phones[phone].cards.contains { $0.activity == card.activity && $0.id != card.id && $0.isLive }
         // Who swipes one of two cards away may want the other. Of a card that no process was told, no library can know.
-        if card.isLive, !others, card.wasTold { phones[phone].dismissed.insert(card.activity) }
+        // A card that the app had asked iOS to end was not the user's to dismiss.
+        if card.stays, !others, card.wasTold { phones[phone].dismissed.insert(card.activity) }
         turn(card.id, on: phone, .dismissed, by: .user)
     }
 
