@@ -181,8 +181,8 @@ struct ReferenceTests {
                 of: /(Counter|Gauge|Timer|gauge)?\(?\s*(?:label: )?"((?:tally|process)[_.][a-z_.]*[a-z])"/
             ) {
                 let label = String(match.output.2)
-                // The channel of LISTEN and NOTIFY, and a lock.
-                guard !["tally_work", "process_id"].contains(label), !label.hasPrefix("tally.app") else { continue }
+                // The channel of LISTEN and NOTIFY, a lock, and the type of a webhook's message.
+                guard !["tally_work", "process_id", "tally.events"].contains(label), !label.hasPrefix("tally.app") else { continue }
                 names.insert(label.replacing(".", with: "_"))
             }
         }
