@@ -28,9 +28,7 @@ public final class Tally {
         self.init(server: server, app: app, environment: environment, folder: Self.folder, ticket: ticket)
     }
 
-    /// - Parameters:
-    ///   - folder: For all that TallyKit keeps.
-    ///   - adjust: Changes the settings of connections; for tests.
+    /// As the public one, with the folder for all that TallyKit keeps. `adjust` changes the settings of connections, for tests.
     package init(
         server: URL,
         app: String,
