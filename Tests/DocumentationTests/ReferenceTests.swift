@@ -182,7 +182,8 @@ struct ReferenceTests {
             ) {
                 let label = String(match.output.2)
                 // The channel of LISTEN and NOTIFY, a lock, and the type of a webhook's message.
-                guard !["tally_work", "process_id", "tally.events"].contains(label), !label.hasPrefix("tally.app") else { continue }
+                guard !["tally_work", "process_id", "tally.events"].contains(label), !label.hasPrefix("tally.app")
+                else { continue }
                 names.insert(label.replacing(".", with: "_"))
             }
         }

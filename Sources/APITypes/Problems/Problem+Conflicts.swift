@@ -12,7 +12,8 @@ extension Problem {
         Problem(
             status: 409,
             code: "incompatible_schema",
-            detail: "The new version would break running activities. Add 'force=true' (in the CLI --force) to register it all the same.",
+            detail:
+                "The new version would break running activities. Add 'force=true' (in the CLI --force) to register it all the same.",
             errors: errors
         )
     }

@@ -101,7 +101,8 @@ extension TypeVersionResource: Listable, Presentable {
 
 extension TypeRegistration: Presentable {
     var text: String {
-        let headline = changed ? "Version \(version) is registered." : "Version \(version) is registered already; nothing changed."
+        let headline =
+            changed ? "Version \(version) is registered." : "Version \(version) is registered already; nothing changed."
         return ([headline] + (lint + compatibility.findings).map(\.text)).joined(separator: "\n")
     }
 }
