@@ -27,6 +27,7 @@ struct OpenAPIExampleTests {
             try await activities(api)
             try await channels(api)
             try await schedules(api)
+            try await webhooks(api)
             try await operations(api)
             #expect(api.unsent == [])
         }
@@ -185,6 +186,15 @@ struct OpenAPIExampleTests {
             try await api.send("getSchedule", nil, place)
             try await api.send(operation, nil, place, status: status)
         }
+    }
+
+    private func webhooks(_ api: DocumentedAPI) async throws {
+        let webhook = Self.app.merging(["webhook_id": "audit"]) { $1 }
+        try await api.send("putWebhook", "dead_tokens", webhook)
+        try await api.send("getWebhook", nil, webhook)
+        try await api.send("listWebhooks", nil, Self.app)
+        try await api.send("replayWebhook", "since", webhook)
+        try await api.send("deleteWebhook", nil, webhook, status: 204)
     }
 
     private func operations(_ api: DocumentedAPI) async throws {

@@ -11,7 +11,7 @@ struct PageCommandTests {
         "README.md", "guides/backend.md", "guides/console.md", "guides/on-call.md", "guides/release-app-version.md",
         "guides/scheduled-end.md", "reference/channels.md", "reference/command-line.md", "reference/configuration.md",
         "reference/events.md", "reference/policy.md", "reference/schemas.md", "reference/tickets.md",
-        "reference/verdicts.md",
+        "reference/verdicts.md", "reference/webhooks.md",
     ]
 
     /// Pages that another test runs as a whole.
