@@ -151,6 +151,17 @@ struct ChangeStore: Sendable {
         """
     }
 
+    /// The same for changes of several activities, in the order of their keys. It belongs before the statement that
+    /// stores how far their segments have come, because everybody locks changes first.
+    static func markSent(_ revisions: [Revision], of keys: [Int64]) -> Query {
+        """
+        UPDATE changes AS c SET is_sent = true, merged_into = NULL
+        FROM unnest(\(keys), \(revisions)) AS u(activity_key, revision)
+        WHERE c.activity_key = u.activity_key AND c.revision = u.revision AND c.activity_key = ANY(\(keys))
+          AND NOT c.is_sent
+        """
+    }
+
     /// The statements for a walk on which nobody was reached: what it has passed, or jumped over, is merged into what
     /// somebody else was sent.
     static func passed(_ carousel: Carousel, under lease: SegmentLease) -> [Query] {

@@ -27,7 +27,7 @@ struct ChangeToSend: Sendable {
     let readAt: PGTimestamp
     /// The request that brought it.
     let origin: RequestOrigin?
-    /// Whether it was on record, when it was read, that some of it was sent. Of what small rings have sent it is not.
+    /// Whether it was on record, when it was read, that some of it was sent.
     let isSent: Bool
 
     /// The same state as an end that removes the card at once: for a card that leaves while the activity goes on.

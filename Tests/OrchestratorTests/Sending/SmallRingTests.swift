@@ -86,6 +86,24 @@ struct SmallRingTests {
         }
     }
 
+    @Test("What it has sent is not told of as merged when a phone joins that shows an older state")
+    func joinsLate() async throws {
+        try await withWorld { world in
+            try await orders(1, in: world)
+            for score in 1...2 {
+                try await world.update("a1", score: Int64(score))
+                #expect(await (try group(in: world)).smallRings().count == 1)
+                try await world.expireLeases()
+                try await world.settle()
+            }
+            try await world.follow("d2", token: "bb02", in: "a1", known: 1)
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "bb02").map(\.score) == [2])
+            #expect(try await world.number("SELECT count(*) FROM changes WHERE merged_into IS NOT NULL") == 0)
+            #expect(try await world.events(.changesMerged).isEmpty)
+        }
+    }
+
     @Test("What several have come to is stored at once, whatever each has jumped over")
     func atOnce() async throws {
         try await withWorld { world in

@@ -27,6 +27,7 @@ leases.expression("stores-without-a-lease", STORE, "results[statements.count].af
 leases.expression("exceptions-without-a-lease", STORE, "results.last?.isEmpty == false", "true")
 leases.query("announced-work-is-overlooked", STORE, "wakes = s.wakes + 1", "wakes = s.wakes",
              at="wakes = s.wakes + 1\n                FROM woken")
+leases.query("small-ring-is-not-on-record", f"{SENDING}/ChangeStore.swift", "is_sent = true", "is_sent = c.is_sent", at="UPDATE changes AS c SET is_sent = true")
 BROADCAST = f"{SENDING}/Broadcasts/PlainBroadcast.swift"
 leases.query("plain-broadcast-jumps-over-changes", BROADCAST, "a.revision = s.completed_revision + 1", "a.revision > s.completed_revision")
 leases.query("plain-broadcast-repeats-a-failure", BROADCAST, " AND failures = 0", "")
@@ -93,7 +94,7 @@ merges = Area("merges", "^OrchestratorTests[.](Merge|Ring|Timeline|CatchUp|Pacin
 merges.string("merged-may-be-sent", CHANGES, "c.merged_into IS NULL AND NOT c.is_sent", "c.merged_into IS NULL")
 merges.string("merged-again", CHANGES, "c.merged_into IS NULL AND NOT c.is_sent", "NOT c.is_sent")
 merges.query("other-rings-are-passed-over", CHANGES, "others.next)", "9223372036854775807)", at="AND s.revision < least(\\(upcoming), others.next)")
-merges.query("sent-stays-merged", CHANGES, ", merged_into = NULL", "")
+merges.query("sent-stays-merged", CHANGES, ", merged_into = NULL", "", at="UPDATE changes SET is_sent = true, merged_into = NULL")
 merges.query("merged-into-itself", CHANGES, "AND 1 PRECEDING", "AND CURRENT ROW",
              equivalent="what is merged is unsent and older than what it is merged into, so it never finds itself")
 merges.expression("hold-is-ignored", CHANGES, "activity.hold == nil", "true", at="!isHeld, activity.hold == nil")

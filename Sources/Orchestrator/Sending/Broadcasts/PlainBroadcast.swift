@@ -113,11 +113,6 @@ extension SegmentStore {
         let broadcasts = broadcasts.sorted { $0.lease.activityKey < $1.lease.activityKey }
         let keys = broadcasts.map(\.lease.activityKey)
         let revisions = broadcasts.map(\.change.revision)
-        let sent: Query = """
-            UPDATE changes AS c SET is_sent = true, merged_into = NULL
-            FROM unnest(\(keys), \(revisions)) AS u(activity_key, revision)
-            WHERE \(unescaped: Query.byKey("c", "u", "activity_key", "revision")) AND NOT c.is_sent
-            """
         let completed: Query = """
             UPDATE segments AS s
             SET completed_revision = u.revision, failures = 0, pushed_at = clock_timestamp(),
@@ -131,7 +126,7 @@ extension SegmentStore {
             RETURNING coalesce(s.due_at <= clock_timestamp(), false)
             """
         let rows = try await database.withTransaction { connection in
-            try await connection.commit([.planningOnce, sent, completed]).last
+            try await connection.commit([.planningOnce, ChangeStore.markSent(revisions, of: keys), completed]).last
         }
         return try rows?.decoded(as: Bool.self).contains(true) == true
     }

@@ -15,7 +15,8 @@ extension SegmentStore {
     /// what was merged. As ``acknowledge(_:_:hasFailed:hasSent:alertStamp:restingIfStill:with:)`` and ``rest(_:wakesSeen:hold:)``
     /// in one.
     ///
-    /// One that was given work meanwhile is due at once. Nothing is stored of one whose lease is lost.
+    /// One that was given work meanwhile is due at once. Of one whose lease is lost only that its change was sent is
+    /// stored: a card that joins later may know an older revision, and would have this one merged.
     ///
     /// - Returns: Whether some are due now.
     func complete(_ rings: [SmallRing]) async throws -> Bool {
@@ -38,7 +39,8 @@ extension SegmentStore {
             )
             \(unescaped: rings.allSatisfy(\.isStep) ? Self.onlyCompleted : Self.recordingMerges)
             """
-        let rows = try await database.pipeline([.planningOnce, statement]).last
+        let sent = ChangeStore.markSent(rings.map(\.change.revision), of: rings.map(\.lease.activityKey))
+        let rows = try await database.pipeline([.planningOnce, sent, statement]).last
         return try rows?.decoded(as: Bool.self).contains(true) == true
     }
 
