@@ -81,7 +81,7 @@ package protocol TallyService: Sendable {
     func putDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> DeviceResource
     /// The same for a ticket. The caller learns nothing about the device, except why a report was ignored.
     func registerDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> StaleReport?
-    /// All devices, or those of one user, or those that have a token or one that begins so.
+    /// Devices: all, those of one user, or those with a token or with a token that begins so.
     func devices(
         _ app: BundleID,
         user: UserID?,

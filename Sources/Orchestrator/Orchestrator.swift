@@ -42,7 +42,7 @@ package final class Orchestrator: Sendable {
     let versionUse: VersionUse
     let counter: DeliveryCounter
     let partitions: PartitionKeeper
-    /// Nil: no webhook is told of anything.
+    /// Nil: webhooks get nothing.
     let webhookSender: (any WebhookSender)?
 
     package init(

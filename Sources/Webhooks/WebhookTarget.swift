@@ -10,7 +10,7 @@ struct WebhookTarget: Sendable {
     /// Path and query, percent-encoded.
     let target: String
 
-    /// Why a URL is none of a webhook.
+    /// Why a URL cannot be that of a webhook.
     struct Refusal: Error {
         let message: String
     }

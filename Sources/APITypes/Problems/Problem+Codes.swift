@@ -76,7 +76,7 @@ extension Problem {
         )
     }
 
-    /// 404 for a halt of sending where there is none.
+    /// 404: sending is not halted.
     package static func notHalted() -> Problem {
         Problem(status: 404, code: "not_found", detail: "Sending is not halted.")
     }

@@ -62,7 +62,7 @@ package struct TopicResource: Sendable, Hashable {
     package var topic: Topic
     /// Users who follow it. Each counts once, whatever devices the user has.
     package var users: Int
-    /// Devices that follow it by themselves.
+    /// Single devices that follow it.
     package var devices: Int
 
     package init(topic: Topic, users: Int, devices: Int) {

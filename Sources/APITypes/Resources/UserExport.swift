@@ -8,7 +8,7 @@ package struct UserExport: Sendable, Hashable {
 
     package var exportedAt: Instant
     package var user: UserResource
-    /// Devices that follow topics by themselves.
+    /// The topics of single devices.
     package var deviceTopics: [DeviceTopics]
     /// Single pushes on record, the newest first.
     package var pushes: [RecordedPush]
@@ -26,7 +26,7 @@ package struct UserExport: Sendable, Hashable {
     }
 }
 
-/// What one device follows by itself.
+/// The topics of one device, without those of its user.
 package struct DeviceTopics: Sendable, Hashable {
     package var deviceID: DeviceID
     package var topics: [Topic]

@@ -4,10 +4,10 @@ import Postgres
 import Store
 
 extension Orchestrator {
-    /// Lets sending for an app and environment go on that was halted because APNs rejected too many tokens (promise 9).
+    /// Resumes sending for an app and environment. APNs had rejected too many tokens there (promise 9).
     ///
     /// `reviving`: whether tokens that were rejected on the way to the halt are tried again. Without it they stay
-    /// rejected until their apps report them anew, for a registry that really is full of bad ones.
+    /// rejected until their apps report them again. That is for a registry that is really full of bad tokens.
     ///
     /// - Throws: 404 if nothing is halted there.
     package func liftHalt(_ app: BundleID, _ environment: APNSEnvironment, reviving: Bool) async throws {

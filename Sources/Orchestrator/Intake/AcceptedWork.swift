@@ -6,8 +6,8 @@ import Store
 /// What accepted changes give the segments of their activities to do: the statement that ends the transaction which
 /// accepts them.
 ///
-/// Nothing where a ring is empty. What rests is leased to this daemon at once, as far as it has workers, so that nobody
-/// has to look for it. Everything else is due.
+/// Nothing where a ring is empty. A segment that rests is leased to this daemon at once, as long as the daemon has
+/// workers. So nobody has to look for it. Everything else is due.
 struct AcceptedWork {
     /// A segment as it was read under the lock of its activity.
     struct Segment {
@@ -16,7 +16,7 @@ struct AcceptedWork {
         let emptySince: Int64?
     }
 
-    /// What a segment is given.
+    /// The work of one segment.
     private struct Share {
         let activityKey: Int64
         let segment: Int16
@@ -71,7 +71,7 @@ struct AcceptedWork {
         }
     }
 
-    /// The activities of which this daemon may have a ring to serve at once.
+    /// The activities whose ring this daemon may serve at once.
     var leasableKeys: [Int64] { shares.filter(\.isLeasable).map(\.activityKey) }
 
     /// What came of it.

@@ -27,7 +27,7 @@ enum AudienceCount {
     }
 
     /// A device counts once: with all, else by its own name, else by its user's, else with the first topic that covers
-    /// it. If it and its user follow that topic, it counts by itself.
+    /// it. If both the device and its user follow that topic, it counts once.
     private static let counting = """
          SELECT \(AudienceStretch.extent), (
             SELECT count(*) FROM activity AS a CROSS JOIN everybody AS d WHERE \(AudienceStretch.isReachedWithAll)

@@ -72,11 +72,11 @@ enum AudienceRows {
         WHERE m.activity_key = a.activity_key AND m.kind = 'user' AND d.environment = a.environment
         """
 
-    /// The statement that makes the starts due at once of which the audience does not want to hear any more, of those
-    /// that it has been told to remove; being due, they are cancelled by ``StartTurn``. One that is claimed is on its
-    /// way, one without an answer has the time that its phone may take to report it, whatever is wanted meanwhile
-    /// (promise 6), and one that is due is looked at anyway; so is any other when its time comes, where they are too
-    /// many for now.
+    /// Among the starts that the audience was told to remove, this statement makes those due at once which it does not
+    /// want any more. When they are due, they are cancelled by ``StartTurn``. A claimed start is on its way. A start
+    /// without an answer has the time that its phone may take to report it, whatever is wanted meanwhile (promise 6). A
+    /// start that is due is looked at anyway. If there are too many for now, each of the others is looked at when its
+    /// time comes.
     static func recall(_ removed: Audience, activityKey: Int64) -> Query {
         """
         WITH removed AS (

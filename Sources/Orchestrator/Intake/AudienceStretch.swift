@@ -1,8 +1,8 @@
 import Postgres
 import Store
 
-/// A part of an audience that one short statement can deal with, however many the whole has: members in the order in
-/// which they were named, followers of its topics, and, where the audience is all, devices in the order of their keys.
+/// A part of an audience for one short statement, however large the whole is. Members come in the order in which they
+/// were named, then followers of its topics. If the audience is all, devices come in the order of their keys.
 struct AudienceStretch: Sendable {
     let activityKey: Int64
     /// Where the stretch before has ended.
@@ -22,18 +22,19 @@ struct AudienceStretch: Sendable {
         var follow: Int64 = 0
     }
 
-    /// What a stretch has turned out to hold.
+    /// The size of a stretch that was read.
     struct Extent: Sendable, Equatable {
         let end: Place
         /// Whether there was nothing behind it.
         let isLast: Bool
     }
 
-    /// A statement that begins with the tables `activity` (its row), `members`, `everybody` (keys of devices), `rule` (one
-    /// topic, or none) and `followers` (of that topic), and goes on with `rest`; its result begins with ``extent``. Run it behind ``Query/planningOnce``.
+    /// A statement that begins with tables and goes on with `rest`: `activity` (its row), `members`, `everybody` (keys
+    /// of devices), `rule` (one topic, or none) and `followers` (of that topic). Its result begins with ``extent``. Run
+    /// it behind ``Query/planningOnce``.
     ///
-    /// The order of devices names the app, though that is one and the same: only one index has that order, so no other
-    /// is taken, which would be read to its end for an app with few devices among many.
+    /// The order of devices names the app, though it is the same for all. Only one index has that order. Another one
+    /// would be read to its end for an app with few devices among many.
     func query(_ rest: String) -> Query {
         """
         WITH activity AS MATERIALIZED (

@@ -19,8 +19,8 @@ extension Orchestrator {
         return activity
     }
 
-    /// Activities of an app, the newest first: all, or those that a device or the devices of a user have a card or a
-    /// start of, or those with a part of an id.
+    /// Activities of an app, the newest first: all of them, those with a part of an id, or those that a device or the
+    /// devices of a user have a card or a start of.
     ///
     /// - Throws: 404 for an unknown app; 422 for a cursor of another list.
     package func activities(

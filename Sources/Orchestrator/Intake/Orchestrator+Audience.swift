@@ -5,14 +5,13 @@ import Postgres
 package import Store
 
 extension Orchestrator {
-    /// Adds to and removes from the audience of an activity. Whoever was started stays started; a start that has not
-    /// left yet does not leave any more once its device is removed.
+    /// Adds to and removes from the audience of an activity. Cards that were started stay. A start that has not left
+    /// yet does not leave after its device is removed.
     ///
     /// Starts that leave from now on tell the request's alert. Without one they tell what they told before: the alert of
     /// the start, of an earlier addition, or of the policy.
     ///
-    /// The same request again changes nothing but what others have changed since: with an idempotency key not even
-    /// that.
+    /// The same request again changes only what others have changed since. With an idempotency key it changes nothing.
     ///
     /// A long list is written in parts, each in its own transaction: changes that meet one wait for the activity. The
     /// first part refuses the whole request. The key is stored with the last part, so a repeat of a request that broke

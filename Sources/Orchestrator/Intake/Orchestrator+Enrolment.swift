@@ -22,7 +22,7 @@ extension Orchestrator {
                 guard let row = rows.first else { return false }
                 let extent = try stretch.extent(in: row)
                 let results = try await connection.commit([
-                    // What was committed before this is seen by the next statement.
+                    // The next statement sees what was committed before this.
                     "SELECT FROM activities WHERE activity_key = \(activity.key) FOR NO KEY UPDATE",
                     Self.completion(of: stretch, extent, under: lease),
                 ])
@@ -173,7 +173,7 @@ extension Orchestrator {
         """
     }
 
-    /// The topics that the device `d` follows, by itself or by its user.
+    /// The topics of the device `d` and of its user.
     private static let followedTopics = """
         (SELECT f.topic FROM topic_follows AS f WHERE f.device_key = d.device_key
          UNION

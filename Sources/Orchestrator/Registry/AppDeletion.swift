@@ -6,8 +6,8 @@ import Store
 
 /// Forgets an app with all that belongs to it: what may be a million rows in short transactions, the app itself last.
 ///
-/// The first transaction decides, takes the signing keys, and puts it on record: from then on nothing is started. A
-/// deletion that was cut off is gone on with when it is asked for again.
+/// The first transaction decides, takes the signing keys, and puts it on record: from then on nothing is started. If a
+/// deletion was cut off, the next request goes on with it.
 struct AppDeletion {
     let database: Database
     let app: BundleID
@@ -20,8 +20,8 @@ struct AppDeletion {
     func run() async throws {
         try await database.withTransaction { try await begin(on: $0) }
         for part in [devices, pushes, topics] {
-            // What others hold, and what comes meanwhile, goes with the app itself. A part lacks those that others
-            // change while they are being locked.
+            // Rows that others hold and new rows go with the app. A part lacks those that others change while they are
+            // being locked.
             while try await database.withYieldingTransaction({ try await $0.execute(part) }) > Self.rowsAtOnce / 2 {}
         }
         try await deleteActivities()
@@ -68,7 +68,7 @@ struct AppDeletion {
     /// Those to tokens that the caller named.
     private var pushes: Query { deletion(from: "pushes") }
 
-    /// What users follow; that of devices is gone with them.
+    /// Topics of users. Those of devices are gone with the devices.
     private var topics: Query { deletion(from: "topic_follows") }
 
     private func deletion(from table: String) -> Query {

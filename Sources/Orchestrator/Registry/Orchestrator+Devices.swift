@@ -11,9 +11,9 @@ extension Orchestrator {
     /// A start token is replaced by a report of the same or a later generation, or of none. An older one changes
     /// nothing. Neither does a report of an installation that was replaced (``Installations``).
     ///
-    /// A device belongs to one environment: a report of the other one is a new installation of another build, so the
-    /// tokens of the old one are dropped and its subscriptions and starts are over. Cards that the new one has reported
-    /// before itself stay.
+    /// A device belongs to one environment. A report of the other one is a new installation of another build. The
+    /// tokens of the old one are dropped, and its subscriptions and starts are over. Cards that the new one has
+    /// reported before itself stay.
     ///
     /// - Throws: 404 for an unknown app.
     package func putDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> DeviceResource {

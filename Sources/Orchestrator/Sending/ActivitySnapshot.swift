@@ -3,7 +3,7 @@ import JSON
 import Postgres
 import Store
 
-/// What a worker has to know of an activity before each batch.
+/// The facts about an activity that a worker reads before each batch.
 struct ActivitySnapshot: Sendable {
     let key: Int64
     let bundleID: BundleID
@@ -102,10 +102,10 @@ extension ActivitySnapshot {
                   WHERE d.activity_key = a.activity_key AND d.due_at IS NOT NULL ORDER BY d.due_at LIMIT 1), false)
         """
 
-    /// An SQL expression: when the segment `s` last pushed. On a channel not after the oldest of the changes `c` was
-    /// accepted: what is repeated for late joiners while they are held back must not hold them back for longer. Where
-    /// that time is still to come, because the clock was set back since, the accept counts instead; and if that is so
-    /// of it, too, nothing does: neither may move on with the clock.
+    /// An SQL expression: when the segment `s` last pushed. On a channel, it is not after the oldest of the changes `c`
+    /// was accepted. A repeat for late joiners must not hold changes back for longer. If that time is still to come,
+    /// because the clock was set back since, the accept counts instead. If the accept is still to come as well, nothing
+    /// counts. Neither may move on with the clock.
     private static let lastPush = """
         (CASE WHEN s.pushed_at <= clock_timestamp()
              THEN least(s.pushed_at, CASE s.segment WHEN \(SegmentRows.channelSegment) THEN min(c.accepted_at) END)

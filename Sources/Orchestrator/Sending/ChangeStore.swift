@@ -8,13 +8,13 @@ struct ChangeStore: Sendable {
     let database: Database
     let skews: ClockSkewWatch
 
-    /// The change, stamped so that phones take it: with the stamp of its accept, or with a fresh one if it has none, if
-    /// its stamp is older than 30 s, or if an older revision was stamped above it meanwhile (promise 3). Newer ones do
-    /// not matter, whatever their stamps: two rings on different changes do not disturb each other.
+    /// The change, stamped so that phones take it. It gets a fresh stamp if it has none, if its stamp is older than 30
+    /// s, or if an older revision was stamped above it meanwhile (promise 3). Newer ones do not matter, whatever their
+    /// stamps: two rings on different changes do not disturb each other.
     ///
-    /// `lease` is that of a segment of the activity: a worker that has lost it stamps nothing, else it could make an
-    /// old state look newer than what its successor has sent. With `anew` the stamp is a fresh one in any case, because
-    /// other bytes than before are to be sent to the same destination. Nil if the activity was deleted.
+    /// `lease` is that of a segment of the activity. A worker that has lost it stamps nothing: it could make an old
+    /// state look newer than what its successor has sent. `anew` gives a fresh stamp in any case: the same destination
+    /// is sent other bytes than before. Nil if the activity was deleted.
     ///
     /// - Throws: ``LeaseLost``; ``StampTooEarly`` if the stamp would run ahead of the clock, which the end may do.
     func stamped(_ revision: Revision, under lease: SegmentLease, anew: Bool = false) async throws -> ChangeToSend? {
@@ -79,8 +79,8 @@ struct ChangeStore: Sendable {
         return stored.changeUnderItsStamp ?? stored.change(Stamping.whenSent(now: stored.now, last: last))
     }
 
-    /// An SQL condition: no older change than `c` of the activity `a` has a stamp above its. Of those that were
-    /// accepted before, only one with a fresh stamp can have.
+    /// An SQL condition: no older change than `c` of the activity `a` has a stamp above its. Among older changes, only
+    /// one with a fresh stamp can have.
     static let isInOrder = """
         (c.timestamp >= a.fresh_stamp OR NOT EXISTS (
             SELECT FROM changes AS o
@@ -89,12 +89,12 @@ struct ChangeStore: Sendable {
         """
 
     /// The statements that record the revisions which a walk jumped over, or passed without a push, and tell of it:
-    /// those between two revisions. They are merged into the next one that was sent, at the latest into `newer`, of
-    /// which somebody was sent something a moment ago; without one, only if there is such a one.
+    /// those between two revisions. They are merged into the next revision that was sent, at the latest into `newer`,
+    /// which somebody was sent a moment ago. Without `newer` they are merged only if a later revision was sent.
     ///
-    /// Of the rings and the channel of an activity the last one to come by says so, if none has sent any of it: the
-    /// others may still be on their way to it, unless they rest there or beyond. Whoever jumps over a revision holds
-    /// its row until where it stands is stored, and what is sent, too, so one of two sees the other.
+    /// If none of the rings and the channel has sent any of it, the last one to come by says so. The others may still
+    /// be on their way to it, unless they rest there or beyond. A walk that jumps over a revision holds its row until
+    /// the walk's place and what was sent are stored. So one of two walks sees the other.
     static func merge(
         under lease: SegmentLease,
         after sent: Revision,
@@ -168,8 +168,8 @@ struct ChangeStore: Sendable {
         merge(under: lease, after: carousel.sent, before: carousel.upcoming, into: nil)
     }
 
-    /// Turns a walk to the activity's next revision, if there is one and nothing holds the walk back; and says what is
-    /// to be stored when somebody was reached: the revisions that it jumped over.
+    /// Turns a walk to the activity's next revision, if there is one and nothing holds the walk back. Also gives what
+    /// to store when somebody was reached: the revisions that the walk jumped over.
     static func turned(
         _ stored: Carousel,
         to activity: ActivitySnapshot,
@@ -256,7 +256,7 @@ struct ChangeStore: Sendable {
         "\(unescaped: columns) WHERE a.activity_key = \(key) AND c.revision = a.revision"
     }
 
-    /// The change that the rows of a ``newest(of:)`` tell of, if it may leave under the stamp that it has; else
+    /// The change in the rows of a ``newest(of:)``, if it may leave under its stamp. Otherwise
     /// ``stamped(_:under:anew:)`` gives it one.
     static func newest(_ rows: Rows) throws -> ChangeToSend? { try read(rows)?.changeUnderItsStamp }
 

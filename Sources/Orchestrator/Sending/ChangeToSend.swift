@@ -30,7 +30,7 @@ struct ChangeToSend: Sendable {
     /// Whether it was on record, when it was read, that some of it was sent.
     let isSent: Bool
 
-    /// The same state as an end that removes the card at once: for a card that leaves while the activity goes on.
+    /// The same state as an end that removes the card at once. It is for a card that leaves before its activity ends.
     var asEnd: ChangeToSend {
         ChangeToSend(
             revision: revision,
@@ -52,8 +52,8 @@ struct ChangeToSend: Sendable {
         )
     }
 
-    /// What a card has heard if a push of this change fails that was to bring it the alert of `alert`, if any:
-    /// everything before the alert, and before the change itself where that must be delivered.
+    /// What a card has heard if this push fails. If the push was to bring the alert of `alert`, that is all before the
+    /// alert. If the change must be delivered, it is also all before the change.
     func heard(missing alert: Revision?) -> Revision {
         min(alert.map { $0 - 1 } ?? revision, mustDeliver ? revision - 1 : revision)
     }

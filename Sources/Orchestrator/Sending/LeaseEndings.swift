@@ -6,7 +6,7 @@ extension SegmentStore {
     /// a scheduled activity, and what needs a channel that is not there. Who makes it possible wakes the segment.
     ///
     /// `wakesSeen` are ``SegmentProgress/wakes`` as they were before the worker looked for work and found none. False
-    /// if the segment was given work meanwhile (the lease goes on) or the lease is lost.
+    /// if the segment got work meanwhile (the lease goes on), or if the lease is lost.
     ///
     /// `hold`: there is something that is held back so long.
     func rest(_ lease: SegmentLease, wakesSeen: Int64, hold: Duration? = nil) async throws -> Bool {

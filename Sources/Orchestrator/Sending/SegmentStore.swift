@@ -10,7 +10,7 @@ struct SegmentStore: Sendable {
     let database: Database
     /// How long a claim or a sign of life lasts.
     let lease: Duration
-    /// How long a ring of an activity of which this daemon carries half already is left to others.
+    /// How long a daemon that carries half of an activity's rings leaves another ring of it to others.
     let patience: Duration
     /// More cards than so many that a broadcast has to be repeated for are not counted.
     let crowd: Int
@@ -125,7 +125,8 @@ struct SegmentStore: Sendable {
         let channel: BroadcastChannel?
     }
 
-    /// How things stand; nil if the activity was deleted. Prolongs the lease, as ``renew(_:)`` does.
+    /// The state of the segment and its activity; nil if the activity was deleted. Prolongs the lease, as ``renew(_:)``
+    /// does.
     ///
     /// - Throws: ``LeaseLost``.
     func look(_ lease: SegmentLease) async throws -> Look? {
@@ -148,8 +149,8 @@ struct SegmentStore: Sendable {
     }
 
     /// The statement that prolongs a lease and selects what ``progress(_:)`` reads. A lease that is fresh is left as it
-    /// is: what writes nothing waits for no disk. Whoever takes one that has run out holds its row, so only one of the
-    /// two has it.
+    /// is: what writes nothing waits for no disk. The next owner of one that has run out holds its row, so only one of
+    /// the two has it.
     private func renewal(_ lease: SegmentLease) -> Query {
         """
         WITH renewed AS (
@@ -247,8 +248,8 @@ struct SegmentStore: Sendable {
     /// Stores how far the walk has come, together with what else came of a batch.
     /// If it `hasFailed`, nobody was reached, and the failures in a row are still counted; `hasSent`: it was not empty.
     ///
-    /// A lease that has run out and that nobody has taken still counts, and goes on: what has left would leave once
-    /// more otherwise, alerts included. Whoever takes it has to wait for the row, so only one of the two goes on.
+    /// A lease that has run out and was not taken still counts, and goes on. Otherwise what has left would leave once
+    /// more, alerts included. The next owner has to wait for the row, so only one of the two goes on.
     ///
     /// `alertStamp`: the timestamp under which an alert has left, if one has.
     ///
@@ -314,8 +315,8 @@ struct SegmentStore: Sendable {
         }
     }
 
-    /// What the walk has passed before something that somebody else was sent is merged by now, or left to those who
-    /// have not come by yet; so it need not be looked at again.
+    /// What the walk passed before somebody was sent something newer is merged by now, or left to those who come by
+    /// later. So nobody looks at it again.
     private func acknowledgement(
         _ lease: SegmentLease,
         _ carousel: Carousel,

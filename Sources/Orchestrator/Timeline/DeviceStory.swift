@@ -36,7 +36,7 @@ struct DeviceStory: Sendable, Hashable {
         /// When it is sent, or sent again.
         var dueAt: Instant?
         var claimedAt: Instant?
-        /// Whether an ordinary alert was sent in its stead.
+        /// Whether an ordinary alert was sent instead.
         var hasFallenBack = false
     }
 

@@ -4,11 +4,10 @@ import Postgres
 import Store
 
 extension Orchestrator {
-    /// The story of an activity, or of one device's or one user's part in it: the newest entries first, and what it comes
-    /// to. For a user the entries are those of all devices, and the verdict is on the activity.
+    /// The story of an activity, or of one device's or one user's part in it, with a verdict. The newest entries come
+    /// first. For a user the entries are those of all devices, and the verdict is on the activity.
     ///
-    /// What happened a moment ago may still be missing. A device that is not known is told of, not refused: that it is
-    /// not known is the answer.
+    /// The newest entries may come a moment later. An unknown device is not refused: that it is unknown is the answer.
     ///
     /// - Throws: 404 for an unknown activity; 422 for a cursor of another list, and for a device and a user.
     package func timeline(

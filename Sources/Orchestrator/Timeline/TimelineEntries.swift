@@ -91,8 +91,8 @@ struct TimelineEntries {
         """
     }
 
-    /// Those on the ledger, and those of routine changes, which it does not hold. Whether one has left costs a look at
-    /// the timeline, so they are put in order first, and as many are asked for as the page may show.
+    /// Those on the ledger, and those of routine changes, which it does not hold. To know whether one has left costs a
+    /// look at the timeline. So they are put in order first, and only as many are looked up as the page may show.
     private func priorities(_ place: Place) -> Query {
         """
         SELECT l.decided_at, l.id, NULL::text,
@@ -161,7 +161,7 @@ struct TimelineEntries {
         .alertDropped,
     ]
 
-    /// What the timeline itself keeps. Of batches a device is told those that it was in, of broadcasts those that it
+    /// The entries of the timeline itself. Of batches a device is told those that it was in, of broadcasts those that it
     /// could hear.
     private func told(_ place: Place) -> Query {
         let keys = devices?.keys ?? []

@@ -206,10 +206,10 @@ enum AppVersionRows {
             ELSE false END
         """
 
-    /// A card is withheld if its app cannot decode the newest state. When the app can, the card is served by its own row
-    /// until it is up to date. A card whose token was rejected and not reported since stays rejected. A card that was
-    /// withheld is owed no alert from that time. What any other card has heard stays as it is: a push with an alert may
-    /// be on its way, and the same stamp must not leave without the alert (promise 3).
+    /// A card is withheld if its app cannot decode the newest state. When the app can, the card is served by its own
+    /// row until it is up to date. A card whose token was rejected and not reported since stays rejected. A card that
+    /// was withheld is owed no alert from that time. All other cards have heard what they had heard before. A push with
+    /// an alert may be on its way, and the same stamp must not leave without the alert (promise 3).
     private static let alignmentOfCards = """
         UPDATE subscriptions AS s
         SET state = (CASE WHEN c.is_withheld THEN 'withheld' WHEN \(isRejected) THEN 'rejected' ELSE 'due' END)::subscription_state,
@@ -229,8 +229,8 @@ enum AppVersionRows {
         (s.state = 'rejected' OR (s.state = 'withheld' AND coalesce(s.rejected_at >= s.registered_at, false)))
         """
 
-    /// The statement that tries the starts anew which were withheld from apps that can decode the newest state now, of
-    /// those behind a device so many. It says which device was the last, and how many starts were looked at.
+    /// The statement that tries withheld starts again: apps can decode the newest state now. It looks at a number of
+    /// starts behind a device. It says which device was the last, and how many starts were looked at.
     static func startsAgain(unsettledOf activityKey: Int64, after deviceKey: Int64, limit: Int) -> Query {
         """
         WITH stretch AS MATERIALIZED (

@@ -3,7 +3,7 @@ import Postgres
 import Store
 
 extension EventStore {
-    /// How much earlier than its time an event may stand in the order: a transaction's number is older than its events.
+    /// How much earlier than its time an event may be in the order, because a transaction is older than its events.
     private static let slack = Duration.seconds(60)
 
     /// A place before all events since a time. Events a little older than that may follow it.

@@ -6,7 +6,7 @@ import Postgres
 import Store
 
 extension Orchestrator {
-    /// Makes or changes a webhook. A new one is told of what happens from now on. A change also ends a pause.
+    /// Makes or changes a webhook. A new webhook gets the events that happen from now on. A change also ends a pause.
     ///
     /// - Throws: 404 for an unknown app; 422 for a URL that webhooks may not have, a wrong secret, an unknown kind.
     package func putWebhook(
@@ -24,7 +24,7 @@ extension Orchestrator {
             let before = try await Self.webhook(app, id, on: connection)
             let new = given ?? (before == nil ? WebhookSecret.generate() : nil)
             let sealed = try new.map {
-                try WebhookSecretSeal.seal($0.bytes, app: app, id: id, masterKeys: masterKeys)
+                try SecretSeal.webhook(app, id).seal($0.bytes, under: masterKeys)
             }
             let rows = try await connection.query(
                 before == nil

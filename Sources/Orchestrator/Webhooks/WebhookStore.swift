@@ -16,7 +16,7 @@ struct DueWebhook: Sendable {
     let failures: Int
     let failingFor: Duration
     var place: EventCursor
-    /// What is on its way, or was when a worker stopped.
+    /// The message that is on its way, or was when a worker stopped.
     var message: WebhookMessage?
 }
 
@@ -70,7 +70,7 @@ struct WebhookStore: Sendable {
             failures,
             seconds in
             let (app, id) = (BundleID(stored: app), WebhookID(stored: id))
-            let secret = try WebhookSecretSeal.open(sealed, app: app, id: id, masterKeys: masterKeys)
+            let secret = try SecretSeal.webhook(app, id).open(sealed, under: masterKeys)
             let end = Self.cursor(lastTransaction, lastEvent)
             return DueWebhook(
                 key: key,

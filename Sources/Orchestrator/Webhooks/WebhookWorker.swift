@@ -57,7 +57,7 @@ struct WebhookWorker: Sendable {
 
     private struct Batch {
         var events: [EventRecord] = []
-        /// Where reading goes on.
+        /// The place of the next page.
         var next: EventCursor
         /// Whether nothing came during the whole patience.
         var isEnd = false

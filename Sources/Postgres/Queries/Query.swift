@@ -39,8 +39,9 @@ package struct Query: Sendable, Hashable, ExpressibleByStringInterpolation {
     /// into statements behind ``planningOnce``.
     ///
     /// With an equality the server may turn the join round: it reads the whole table by an index, and looks for each of
-    /// its rows among the given ones. A plan from the time when the table was empty does so for good. Under this condition
-    /// each given row can only be looked up.
+    /// its rows among the given ones. Under this condition it looks each given row up, unless it takes the table for a tiny
+    /// one. A plan that was made for a tiny table is kept until the server has analyzed the table again. Where a table
+    /// grows fast from nothing, read by LATERAL instead, and bound an UPDATE or DELETE by the array of keys (`= ANY`).
     package static func byKey(_ found: String, _ given: String, _ columns: String...) -> String {
         columns.map { "\(found).\($0) = ANY(ARRAY[\(given).\($0)])" }.joined(separator: " AND ")
     }

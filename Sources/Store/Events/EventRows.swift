@@ -2,7 +2,7 @@ import ActivityModel
 import JSON
 package import Postgres
 
-/// The statements that write `events`; the only ones. They belong into the transaction of what they tell of.
+/// The statements that write `events`; the only ones. Insert them in the transaction that they describe.
 package enum EventRows {
     /// Writes events in their order, with one statement.
     package static func insertion(_ events: [Event]) -> Query {
@@ -59,8 +59,8 @@ package enum EventRows {
         }
     }
 
-    /// The SQL that writes one event for each row `r` of `source`, a table or a subquery with the columns
-    /// `activity_key` and `device_key` (either may be null), as far as `condition` holds. For what the database itself
+    /// The SQL that writes one event for each row `r` of `source` for which `condition` holds. `source` is a table or a
+    /// subquery with the columns `activity_key` and `device_key`; either may be null. For what the database itself
     /// finds out.
     ///
     /// `detail` is an SQL expression of type `json` over `r`. What callers sent has no place in it.

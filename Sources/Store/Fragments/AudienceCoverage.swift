@@ -11,8 +11,8 @@ package enum AudienceCoverage {
 
     /// The condition that the audience of the activity `a` names a member. Looks at one entry of the index.
     ///
-    /// The order forces the index by name. A plan that was made while the table was empty takes the index in the order of
-    /// naming instead, and then reads all members for each one that is looked up.
+    /// The order forces the index by name. A plan that was made while the table was empty takes the index in the order
+    /// of naming instead. Then it reads all members for each look-up.
     package static func names(_ kind: String, _ memberID: String) -> String {
         """
         coalesce((SELECT m.member_id FROM audience_members AS m

@@ -3,13 +3,13 @@
 /// Each look-up asks for the first entry of an index in its order. A plan that was made while the table was empty would
 /// otherwise read all followers of a topic to find one.
 package enum TopicFollowing {
-    /// The condition that a device follows a topic, by itself or by its user. The arguments are SQL expressions; `device`
-    /// is a key of `devices`.
+    /// The condition that a device or its user follows a topic. The arguments are SQL expressions; `device` is a key of
+    /// `devices`.
     package static func follows(_ topic: String, device: String, user: String, of app: String) -> String {
         "(\(deviceFollows(topic, device: device)) OR \(userFollows(topic, user: user, of: app)))"
     }
 
-    /// The condition that a device follows a topic by itself.
+    /// The condition that a device follows a topic, whatever its user follows.
     package static func deviceFollows(_ topic: String, device: String) -> String {
         """
         coalesce((SELECT f.topic FROM topic_follows AS f

@@ -65,7 +65,7 @@ struct MasterKeyRotation: Service, CustomStringConvertible {
         }
         let ticketRows = try await database.query("SELECT bundle_id, ticket_key_id::text, key_sealed FROM ticket_keys")
         for (app, id, sealed) in try ticketRows.decoded(as: (String, String, [UInt8]).self) {
-            let context = TicketKeySeal.context(BundleID(stored: app), id)
+            let context = SecretSeal.ticketKey(BundleID(stored: app), id).context
             guard let new = resealed(sealed, context, &findings) else { continue }
             findings.resealed += try await database.execute(
                 """
@@ -76,7 +76,7 @@ struct MasterKeyRotation: Service, CustomStringConvertible {
         }
         let webhookRows = try await database.query("SELECT bundle_id, webhook_id, secret_sealed FROM webhooks")
         for (app, id, sealed) in try webhookRows.decoded(as: (String, String, [UInt8]).self) {
-            let context = WebhookSecretSeal.context(BundleID(stored: app), WebhookID(stored: id))
+            let context = SecretSeal.webhook(BundleID(stored: app), WebhookID(stored: id)).context
             guard let new = resealed(sealed, context, &findings) else { continue }
             findings.resealed += try await database.execute(
                 """

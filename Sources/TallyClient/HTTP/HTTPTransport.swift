@@ -147,7 +147,7 @@ package final class HTTPTransport: Sendable {
     private struct TooLong: Error {}
 }
 
-/// Answers with addresses that were found before, so that nothing is looked up.
+/// Gives addresses that were looked up before.
 private struct FixedResolver: Resolver, Sendable {
     let addresses: [SocketAddress]
     let loop: any EventLoop

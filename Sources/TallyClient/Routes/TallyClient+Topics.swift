@@ -15,7 +15,7 @@ extension TallyClient {
         try await answer(FollowedTopics.self, to: .get("/v1/apps/\(app)/users/\(user)/topics"))
     }
 
-    /// What a device follows by itself.
+    /// The topics of a device, without those of its user.
     package func topics(_ app: BundleID, of device: DeviceID) async throws(ClientError) -> FollowedTopics {
         try await answer(FollowedTopics.self, to: .get("/v1/apps/\(app)/devices/\(device)/topics"))
     }
@@ -29,7 +29,7 @@ extension TallyClient {
         try await answer(FollowedTopics.self, to: .put("/v1/apps/\(app)/users/\(user)/topics", request))
     }
 
-    /// Changes what a device follows by itself.
+    /// Changes the topics of a device, not those of its user.
     package func putTopics(
         _ app: BundleID,
         of device: DeviceID,

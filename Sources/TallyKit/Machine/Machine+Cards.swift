@@ -78,7 +78,7 @@ extension Machine {
     /// Ends the cards of an activity that should not be there. `found`: those that a reading has just found.
     private mutating func judge(_ activity: String, found: Set<String>, at now: Moment, _ actions: inout [Action]) {
         let cards = memory.cards.values.filter { $0.activity == activity }.sorted { $0.number < $1.number }
-        // An app that starts a card anew overrules what came before.
+        // If an app starts a card again, that overrules what came before.
         let start = cards.lastIndex { $0.start != nil } ?? 0
         var hasElder = false
         for (place, card) in cards.enumerated() where card.isLive {

@@ -29,7 +29,7 @@ extension Machine {
         [.phone] + memory.activities.map { .activity($0) }
     }
 
-    /// What Tally should know, if it has not confirmed it or was not asked for long; nil if there is nothing to report.
+    /// The next report: what Tally has not confirmed, or was not asked for long. Nil if there is nothing to report.
     private func dueNews(of subject: Subject, at now: Moment) -> News? {
         let news: News?
         let confirmed: Memory.Confirmed?

@@ -62,7 +62,7 @@ package struct Machine: Sendable {
             wake = next
             actions.append(.wake(at: next))
         }
-        // Whatever leaves stands in the memory first.
+        // A report is stored in the memory before it leaves.
         return memory == before ? actions : [.save] + actions
     }
 
@@ -143,11 +143,11 @@ extension Machine {
     static let secondReadingAfter: Double = 2
     /// While a card has no token, the properties are read so many times, with pauses that double.
     static let mostTokenReadings = 5
-    /// A report without an answer for so long is sent again when the app comes to the foreground.
+    /// If a report has no answer after so long, TallyKit sends it again when the app comes to the foreground.
     static let suspectAfter: Double = 30
     /// A report without an answer for so long is given up.
     static let givenUpAfter: Double = 120
-    /// What Tally confirmed longer ago is confirmed once more, in case Tally has lost it.
+    /// TallyKit reports again what Tally confirmed longer ago, in case Tally has lost it.
     static let confirmedFor: Double = 24 * 3600
     /// A reading serves reports for so long.
     static let readingServes: Double = 1

@@ -17,7 +17,8 @@ package struct Memory: Codable, Hashable, Sendable {
     /// Who signed in last, as the app says. It never leaves the phone.
     package var user: String?
     package var signedOut = false
-    /// Who left last, while pushes may still start cards for them; empty if the app did not say who it was.
+    /// The user who left last, while pushes may still start cards for that user. Empty if the app did not say who it
+    /// was.
     package var leaver: String?
     /// Whether Tally may have heard who is signed in.
     package var hasToldUser = false
@@ -42,7 +43,8 @@ package struct Memory: Codable, Hashable, Sendable {
         self.installation = installation
     }
 
-    /// The same facts for a phone that Tally does not know yet. The count goes on, lest two reports have one number.
+    /// The same facts for a phone that Tally does not know yet. The count goes on, so that no two reports have one
+    /// number.
     mutating func renew(deviceID: String, installation: String) {
         self.deviceID = deviceID
         self.installation = installation

@@ -88,7 +88,7 @@ package final class ReportSender {
         onTheWay = [:]
     }
 
-    /// Removes the bodies that iOS does not need any more. Without this, those of a process that was killed would stay.
+    /// Removes the bodies that iOS does not need any more. Otherwise the bodies of a killed process would stay.
     package func removeOldBodies() async {
         let needed = await withCheckedContinuation { continuation in
             background.getAllTasks { tasks in

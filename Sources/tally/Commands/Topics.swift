@@ -41,8 +41,19 @@ struct TopicOptions: ParsableArguments {
         }
     }
 
+    /// Changes the list of a follower if there is a change, and shows it.
+    func run(
+        _ session: Session,
+        show: (BundleID) async throws -> FollowedTopics,
+        change: (BundleID, TopicsRequest) async throws -> FollowedTopics
+    ) async throws {
+        let app = try session.app()
+        guard let request else { return session.show(try await show(app)) }
+        session.show(try await change(app, request))
+    }
+
     /// Nil: the list is only shown.
-    var request: TopicsRequest? {
+    private var request: TopicsRequest? {
         if clear { return .whole([]) }
         if !set.isEmpty { return .whole(set.map(\.value)) }
         if add.isEmpty, remove.isEmpty { return nil }
@@ -67,11 +78,10 @@ extension Users {
         var appName: String? { app.app }
 
         func run(_ session: Session) async throws {
-            let app = try session.app()
-            if let request = topics.request {
-                session.show(try await session.client.putTopics(app, of: id.value, request))
-            } else {
-                session.show(try await session.client.topics(app, of: id.value))
+            try await topics.run(session) { app in
+                try await session.client.topics(app, of: id.value)
+            } change: { app, request in
+                try await session.client.putTopics(app, of: id.value, request)
             }
         }
     }
@@ -93,11 +103,10 @@ extension Devices {
         var appName: String? { app.app }
 
         func run(_ session: Session) async throws {
-            let app = try session.app()
-            if let request = topics.request {
-                session.show(try await session.client.putTopics(app, of: id.value, request))
-            } else {
-                session.show(try await session.client.topics(app, of: id.value))
+            try await topics.run(session) { app in
+                try await session.client.topics(app, of: id.value)
+            } change: { app, request in
+                try await session.client.putTopics(app, of: id.value, request)
             }
         }
     }

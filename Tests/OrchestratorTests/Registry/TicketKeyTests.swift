@@ -88,13 +88,13 @@ struct TicketKeyTests {
             #expect(listed.allSatisfy { $0.secret == nil })
             let rows = try await registry.database.query("SELECT ticket_key_id::text, key_sealed FROM ticket_keys")
             for (id, sealed) in try rows.decoded(as: (String, [UInt8]).self) {
-                let kept = try TicketKeySeal.open(sealed, app: app, id: id, masterKeys: registry.masterKeys)
+                let kept = try SecretSeal.ticketKey(app, id).open(sealed, under: registry.masterKeys)
                 let text = String(decoding: kept, as: UTF8.self)
                 #expect(!String(decoding: sealed, as: UTF8.self).contains(text.prefix(20)))
                 #expect(!text.contains("PRIVATE"))
                 for (otherApp, otherID) in [(BundleID(stored: "com.example.other"), id), (app, Self.noID)] {
                     #expect(throws: CryptographyError.self) {
-                        try TicketKeySeal.open(sealed, app: otherApp, id: otherID, masterKeys: registry.masterKeys)
+                        try SecretSeal.ticketKey(otherApp, otherID).open(sealed, under: registry.masterKeys)
                     }
                 }
             }

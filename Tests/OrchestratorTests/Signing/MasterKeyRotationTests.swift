@@ -27,14 +27,14 @@ struct MasterKeyRotationTests {
             let stored = Array((key.secret ?? "").utf8)
             func ticketKey(_ keys: MasterKeys) async throws -> [UInt8] {
                 let sealed = try await world.database.query("SELECT key_sealed FROM ticket_keys").single([UInt8].self)
-                return try TicketKeySeal.open(sealed ?? [], app: world.app, id: key.id, masterKeys: keys)
+                return try SecretSeal.ticketKey(world.app, key.id).open(sealed ?? [], under: keys)
             }
             let hook = WebhookID(stored: "audit")
             let secret = try await world.orchestrator
                 .putWebhook(world.app, hook, WebhookRequest(url: "https://hooks.example.com")).secret
             func webhookSecret(_ keys: MasterKeys) async throws -> String {
                 let sealed = try await world.database.query("SELECT secret_sealed FROM webhooks").single([UInt8].self)
-                let bytes = try WebhookSecretSeal.open(sealed ?? [], app: world.app, id: hook, masterKeys: keys)
+                let bytes = try SecretSeal.webhook(world.app, hook).open(sealed ?? [], under: keys)
                 return WebhookSecret(bytes: bytes).text
             }
             let identity = try await signer(MasterKeys(old))

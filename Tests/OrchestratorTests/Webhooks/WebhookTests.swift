@@ -24,16 +24,16 @@ struct WebhookTests {
             let rows = try await registry.database.query("SELECT secret_sealed FROM webhooks")
             let sealed = try #require(try rows.single([UInt8].self))
             let keys = registry.masterKeys
-            #expect(try WebhookSecretSeal.open(sealed, app: app, id: Self.hook, masterKeys: keys) == secret.bytes)
+            #expect(try SecretSeal.webhook(app, Self.hook).open(sealed, under: keys) == secret.bytes)
             #expect(throws: CryptographyError.self) {
-                try WebhookSecretSeal.open(sealed, app: app, id: WebhookID(stored: "other"), masterKeys: keys)
+                try SecretSeal.webhook(app, WebhookID(stored: "other")).open(sealed, under: keys)
             }
             let own = WebhookRequest(url: Self.url, secret: WebhookSecret.generate().text)
             #expect(try await registry.putWebhook(app, Self.hook, own).secret == nil)
             let changed = try #require(
                 try await registry.database.query("SELECT secret_sealed FROM webhooks").single([UInt8].self)
             )
-            let kept = try WebhookSecretSeal.open(changed, app: app, id: Self.hook, masterKeys: keys)
+            let kept = try SecretSeal.webhook(app, Self.hook).open(changed, under: keys)
             #expect(WebhookSecret(bytes: kept).text == own.secret)
         }
     }

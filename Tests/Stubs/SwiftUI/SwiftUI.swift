@@ -2,7 +2,7 @@
 // Apple documents them.
 
 // What the sample app uses of Apple's SwiftUI, by its names and types (Apple, SwiftUI, "View"), so that it is compiled
-// where there is no iOS. Nothing of it does anything.
+// where there is no iOS. Nothing of it does anything, and nothing runs it: a property that cannot have a value here traps.
 
 @_exported public import Foundation
 public import UIKit

@@ -7,10 +7,10 @@ import Store
 extension Orchestrator {
     /// Takes what an app reports of one card. What the card lacks is sent at once (promise 7).
     ///
-    /// A report with an older generation than the stored one changes nothing. A report may
-    /// leave out what the card shows. Then the card counts as showing what its start or the last accepted push carried.
-    /// A token that replaces another is sent what the phone has not confirmed, because pushes to the old token may be
-    /// lost. A report of a card whose 8 hours are over is answered with `over`, and nothing is sent.
+    /// A report with an older generation than the stored one changes nothing. A report may leave out what the card
+    /// shows. Then the card counts as showing what its start or the last accepted push carried. A token that replaces
+    /// another is sent what the phone has not confirmed, because pushes to the old token may be lost. If the 8 hours of
+    /// the card are over, the answer is `over` and nothing is sent.
     ///
     /// `ticket`: what the caller has instead of a key. One that names no activities is good for those that its device
     /// or user has a part in (``TicketedCard``).
@@ -36,7 +36,7 @@ extension Orchestrator {
         await withCurrentTypes(cards) { await take($0) }
     }
 
-    /// What is judged by a type that is changed meanwhile fails with ``OutdatedType``.
+    /// Fails with ``OutdatedType`` if the type was changed meanwhile.
     private func take(_ cards: [ReportedCard]) async -> [Result<SubscriptionAnswer, any Error>] {
         let facts = await facts(of: cards.map(\.name))
         var reports: [(place: Int, report: CardReport)] = []

@@ -2,9 +2,8 @@ import ActivityModel
 import Postgres
 import Store
 
-/// Whether a ticket that names no activities is good for a report: its device or its user is in the audience, by name or
-/// by a topic, or the
-/// device has a card of the activity or was to be started.
+/// Whether a ticket that names no activities is good for a report. Its device or its user is in the audience, by name or
+/// by a topic, or the device has a card of the activity or was to be started.
 ///
 /// The audience is forgotten at the end; a phone that was offline until then may report its card all the same, if the
 /// start named it or its user.

@@ -39,7 +39,7 @@ struct RegistrationGroup {
     private var keys: [Int: Int64] = [:]
     /// Those whose devices are there already.
     private var effects: [Int: Effect] = [:]
-    /// What reports change in the topics of devices that are there already.
+    /// Changes of topics by reports of known devices.
     private var topicChanges: [Int: TopicChange] = [:]
     /// Those that are left to other transactions.
     private var left: Set<Int> = []
@@ -89,7 +89,7 @@ struct RegistrationGroup {
     }
 
     /// Reports that come with a key that was answered before are not carried out again: they are answered with the
-    /// device as it is now. Of several with one new key the first is carried out, and the others are left.
+    /// device as it is now. If several have one new key, the first is carried out and the others are left.
     private static func accept(
         _ reports: [ReportedDevice],
         for orchestrator: Orchestrator,

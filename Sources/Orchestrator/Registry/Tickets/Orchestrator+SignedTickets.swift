@@ -31,7 +31,7 @@ extension Orchestrator {
             throw Problem.ticketRefused(.unknownKey)
         }
         let app = BundleID(stored: name)
-        let bytes = try TicketKeySeal.open(sealed, app: app, id: id, masterKeys: masterKeys)
+        let bytes = try SecretSeal.ticketKey(app, id).open(sealed, under: masterKeys)
         let key = AppTicketKey(app: app, key: try TicketKey(try .stored(algorithm), bytes))
         registry.ticketKeys.store(key, for: id, lookedUpIn: generation)
         return key

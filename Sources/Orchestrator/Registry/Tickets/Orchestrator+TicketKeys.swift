@@ -19,7 +19,7 @@ extension Orchestrator {
             guard
                 let id = try await connection.query("SELECT gen_random_uuid()::text").single(String.self)
             else { throw Problem.internalError() }
-            let sealed = try TicketKeySeal.seal(stored, app: app, id: id, masterKeys: masterKeys)
+            let sealed = try SecretSeal.ticketKey(app, id).seal(stored, under: masterKeys)
             let rows = try await connection.query(
                 """
                 INSERT INTO ticket_keys (ticket_key_id, bundle_id, algorithm, key_sealed)

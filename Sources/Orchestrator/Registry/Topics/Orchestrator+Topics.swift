@@ -10,7 +10,7 @@ package enum TopicFollower: Sendable, Hashable {
 }
 
 extension Orchestrator {
-    /// Changes what a user or a device follows. Whoever belongs to the audience of a running activity from now on is
+    /// Changes what a user or a device follows. Followers who now belong to the audience of a running activity are
     /// started before this returns. The cards of others stay, or end by the policy `on_unfollow`.
     ///
     /// The list and the ends are written in one transaction, for the first page of a user's devices. The rest follows

@@ -92,8 +92,9 @@ enum TopicRows {
         """
     }
 
-    /// The statement that finds the cards which a change of topics ends by policy: of these devices, in activities with
-    /// a topic that the change is about, and no longer covered by the audience. Run it after the change is stored.
+    /// The statement that finds the cards which a change of topics ends by policy. They are cards of these devices in
+    /// activities with a topic of the change, and the audience no longer covers them. Run it after the change is
+    /// stored.
     static func cardsToEnd(of deviceKeys: [Int64], _ change: TopicChange) -> Query {
         let (added, removed) = (change.added.map(\.rawValue), change.removed.map(\.rawValue))
         return """

@@ -6,7 +6,7 @@ import Store
 
 /// A leased channel whose whole work is to broadcast one routine change.
 ///
-/// On a busy day most changes are such: hundreds of matches, each with its clock. A ``SegmentGroup`` reads many in one
+/// Most changes of a busy day are such: the clock of each of hundreds of matches. A ``SegmentGroup`` reads many in one
 /// statement and stores what came of them in another. A ``ChannelTurn`` does all else for a channel.
 final class PlainBroadcast: Sendable {
     let lease: SegmentLease
@@ -58,12 +58,7 @@ extension PlainBroadcast {
     /// Of the leased channels, those that the rows of a ``selection(_:of:)`` tell of. The others have more to do, or
     /// nothing.
     static func read(_ leases: [SegmentLease], _ rows: Rows) throws -> [PlainBroadcast] {
-        let byOwner = Dictionary(leases.filter(\.isChannel).map { ($0.owner, $0) }) { first, _ in first }
-        var policies = RoutineUpdate.Policies()
-        return try rows.compactMap { row in
-            guard let lease = byOwner[try row.decode(at: Column.owner.index)] else { return nil }
-            return try PlainBroadcast(lease, RoutineUpdate(row, &policies), row)
-        }
+        try RoutineUpdate.read(rows, of: leases, ownerColumn: Column.owner.index, PlainBroadcast.init)
     }
 
     /// Selects the plain broadcasts among the channels of some activities that a daemon has leased.
@@ -102,9 +97,9 @@ extension SegmentStore {
         return try PlainBroadcast.read(leases, rows)
     }
 
-    /// Ends the leases of broadcasts that APNs has accepted, and stores what they have come to.
+    /// Ends the leases of broadcasts that APNs has accepted, and stores that they were sent.
     ///
-    /// One that was given work meanwhile is due at once. Of one whose lease is lost only that it was sent is stored.
+    /// One that was given work meanwhile is due at once. If a lease is lost, only this is stored: the change was sent.
     ///
     /// - Returns: Whether some are due now.
     func complete(_ broadcasts: [PlainBroadcast]) async throws -> Bool {

@@ -26,11 +26,12 @@ enum EmptyRing {
 
     /// An SQL condition: the activity `a` has no card of that kind; `order` is that of the index which tells.
     ///
-    /// Looks at one entry of the index, the first from the activity on. Asked for the activity's own the planner would
-    /// expect that any has some, where a large one has nearly all of a database, and read the table until it finds one.
+    /// Looks at one entry of the index, the first from the activity on. In a condition on the activity alone, the
+    /// planner would expect to find one soon. If a large activity has nearly all cards of the database, it would read
+    /// the whole table.
     ///
-    /// It looks no further than the activity, either: behind it may stand the entries of a million cards which a large one
-    /// has just moved, and which are skipped one by one until the table is vacuumed.
+    /// It does not look beyond the activity, either. Behind it may be the entries of a million cards that a large
+    /// activity has just moved. They are skipped one by one until the table is vacuumed.
     static func hasNo(_ kind: String, orderedBy order: String) -> String {
         """
         (SELECT d.activity_key FROM subscriptions AS d

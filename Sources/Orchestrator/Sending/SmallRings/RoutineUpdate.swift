@@ -11,7 +11,7 @@ struct RoutineUpdate: Sendable {
     let change: ChangeToSend
 
     /// The policies of types, read once for the rows of a statement.
-    typealias Policies = [RegistryCaches.TypeKey: Policy]
+    private typealias Policies = [RegistryCaches.TypeKey: Policy]
 
     /// What the initializer reads first, in its order: of the activity `a`, its type `t` and its newest change `c`.
     static let columns = """
@@ -54,7 +54,23 @@ struct RoutineUpdate: Sendable {
         """
     }
 
-    init(_ row: Row, _ policies: inout Policies) throws {
+    /// Reads rows that begin with the ``columns``. A row belongs to the lease whose owner it names at `ownerColumn`; others
+    /// are left out.
+    static func read<Work>(
+        _ rows: Rows,
+        of leases: [SegmentLease],
+        ownerColumn: Int,
+        _ make: (SegmentLease, RoutineUpdate, Row) throws -> Work
+    ) throws -> [Work] {
+        let byOwner = Dictionary(leases.map { ($0.owner, $0) }) { first, _ in first }
+        var policies = Policies()
+        return try rows.compactMap { row in
+            guard let lease = byOwner[try row.decode(at: ownerColumn)] else { return nil }
+            return try make(lease, RoutineUpdate(row, &policies), row)
+        }
+    }
+
+    private init(_ row: Row, _ policies: inout Policies) throws {
         let bundleID = BundleID(stored: try row.decode(at: 1))
         let typeName = ActivityTypeName(stored: try row.decode(at: 4))
         let type = RegistryCaches.TypeKey(app: bundleID, name: typeName)

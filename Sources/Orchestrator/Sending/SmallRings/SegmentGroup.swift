@@ -4,15 +4,15 @@ import Logging
 import Postgres
 import Store
 
-/// Segments that were leased together: the small ones among them are served together, one of the others by a worker of
-/// its own, and what is left is given back for other workers.
+/// Segments that were leased together. It serves the small ones together, gives one of the others a worker of its own,
+/// and gives the rest back for other workers.
 struct SegmentGroup: Sendable {
     let orchestrator: Orchestrator
     let segments: [LeasedSegment]
 
     private var store: SegmentStore { orchestrator.segments }
 
-    /// How long answers are waited for before those that are there are stored, together.
+    /// How long it waits for answers before it stores those that are there together.
     private static let patience = Duration.milliseconds(50)
 
     /// What serving a group came to.
@@ -92,18 +92,18 @@ struct SegmentGroup: Sendable {
 
     private enum Ended: Sendable {
         case answered(Answered)
-        /// What came of it is stored, and its lease is over.
+        /// Its results are stored, and its lease is over.
         case settled(SmallSegment)
-        /// What was answered is to be stored, and leases are to be kept alive.
+        /// Time to store answers and to keep leases alive.
         case time
     }
 
-    /// So many of those that not everybody was reached of are settled at the same time. Where APNs is silent all of a
-    /// group come to it at once, and each takes a transaction of its own; others want for the database, too.
+    /// So many segments with refused pushes are settled at the same time. If APNs is silent, the whole group comes to
+    /// it at once, and each takes a transaction of its own. Others need the database, too.
     private static let mostSettling = 4
 
-    /// Sends all at the same time. Segments of which everybody was reached are stored together; those that are not
-    /// answered yet are waited for, with their leases kept alive.
+    /// Sends all at the same time. Segments whose pushes were all accepted are stored together. For the others it
+    /// waits, and keeps their leases alive.
     ///
     /// - Returns: Whether some may be due again.
     private func serve(_ small: [SmallSegment]) async -> Bool {
@@ -199,8 +199,8 @@ struct SegmentGroup: Sendable {
         return answered.segment
     }
 
-    /// Stores what came of a ring of which not everybody was reached, and ends its lease. The exceptions have rows of
-    /// their own, which are due later; unless nobody was reached.
+    /// Stores the results of a ring with refused pushes, and ends its lease. The exceptions have rows of their own,
+    /// which are due later; unless nobody was reached.
     func settle(_ ring: SmallRing, _ exceptions: PushExceptions) async throws {
         let revision = ring.change.revision
         guard exceptions.commonFailure == nil else {

@@ -8,7 +8,7 @@ import Store
 /// its push needs.
 ///
 /// Most activities are such: one order, one phone. Many of them are read in one statement and acknowledged in another,
-/// instead of a dozen statements each. Whatever else there is to do for a ring is a ``SegmentWorker``'s.
+/// instead of a dozen statements each. A ``SegmentWorker`` does all else for a ring.
 ///
 /// A class, because it is large, and handed on a dozen times from the look to the answer.
 final class SmallRing: Sendable {
@@ -22,7 +22,7 @@ final class SmallRing: Sendable {
     let change: ChangeToSend
     /// All who have not had the change, in the order of the ring.
     let riders: [Destination]
-    /// The most riders; with them the sender need not look again whether it may go on (promise 5).
+    /// The most riders. For so few the sender does not check again whether it may go on (promise 5).
     static let mostRiders = 16
 
     /// What follows the columns of the ``RoutineUpdate``, in its order.
@@ -62,7 +62,7 @@ final class SmallRing: Sendable {
         }
     }
 
-    /// The walk after it has come to everybody, whether they were reached or not.
+    /// The walk at its end, whether riders were reached or not.
     var passed: Carousel {
         var carousel = Carousel(completed: begun)
         carousel.turn(to: change.revision, alert: nil)
@@ -78,19 +78,13 @@ extension SmallRing {
     /// Of the leased segments, those that are small rings by the rows of a ``selection(_:of:)``. The others have more
     /// to do, or nothing.
     static func read(_ leases: [SegmentLease], _ rows: Rows) throws -> [SmallRing] {
-        let byOwner = Dictionary(leases.filter(\.isFirstRing).map { ($0.owner, $0) }) { first, _ in first }
-        var policies = RoutineUpdate.Policies()
-        return try rows.compactMap { row in
-            guard let lease = byOwner[try row.decode(at: Column.owner.index)] else { return nil }
-            return try SmallRing(lease, RoutineUpdate(row, &policies), row)
-        }
+        try RoutineUpdate.read(rows, of: leases, ownerColumn: Column.owner.index, SmallRing.init)
     }
 
     /// Selects the small rings among those of some activities that a daemon has leased.
     ///
-    /// A ring is small if it is the only one of its activity, nothing but routine changes has come since its walk came
-    /// to rest, the newest may leave under the stamp that it has, and no start, no row of its own and no halt asks for
-    /// more.
+    /// A ring is small if it is the only one of its activity and only routine changes have come since its walk rested.
+    /// The newest change may leave under its stamp. No start, no row of its own and no halt asks for more.
     static func selection(_ keys: [Int64], of daemon: UUID) -> Query {
         """
         SELECT \(unescaped: RoutineUpdate.columns), s.wakes, s.completed_revision, s.failures, s.lease_owner::text,

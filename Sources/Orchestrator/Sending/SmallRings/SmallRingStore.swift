@@ -11,12 +11,11 @@ extension SegmentStore {
         return try SmallRing.read(leases, rows)
     }
 
-    /// Ends the leases of small rings whose pushes were all accepted, and stores what they have come to: the walk, and
-    /// what was merged. As ``acknowledge(_:_:hasFailed:hasSent:alertStamp:restingIfStill:with:)`` and ``rest(_:wakesSeen:hold:)``
-    /// in one.
+    /// Ends the leases of small rings whose pushes were all accepted, and stores their walks and merges. As
+    /// ``acknowledge(_:_:hasFailed:hasSent:alertStamp:restingIfStill:with:)`` and ``rest(_:wakesSeen:hold:)`` in one.
     ///
-    /// One that was given work meanwhile is due at once. Of one whose lease is lost only that its change was sent is
-    /// stored: a card that joins later may know an older revision, and would have this one merged.
+    /// One that was given work meanwhile is due at once. If a lease is lost, only this is stored: the change was sent.
+    /// Otherwise a card that joins later and knows an older revision would have it merged.
     ///
     /// - Returns: Whether some are due now.
     func complete(_ rings: [SmallRing]) async throws -> Bool {
@@ -75,7 +74,7 @@ extension SegmentStore {
         try await set(leases, to: nil)
     }
 
-    /// Lets leases last so long from now on; nil ends them.
+    /// Sets the remaining time of leases; nil ends them.
     private func set(_ leases: [SegmentLease], to time: Duration?) async throws {
         guard !leases.isEmpty else { return }
         let leases = leases.sorted { ($0.activityKey, $0.segment) < ($1.activityKey, $1.segment) }

@@ -1,14 +1,13 @@
 import Postgres
 import Store
 
-/// What is left of the starts and of the audience of an activity that is over, given up in parts: nobody who has to
-/// hear of the end waits for it, however many they are.
+/// Gives up in parts what is left of the starts and the audience of an activity that is over. Nobody who has to hear of
+/// the end waits for it.
 struct StartAbandonment: Sendable {
     let database: Database
     let activityKey: Int64
 
-    /// Gives up a part. Until that has come to its turn, no start leaves all the same: a claim asks for a live
-    /// activity.
+    /// Gives up a part. No start leaves before that, because a claim asks for a live activity.
     ///
     /// - Returns: Whether there may be more.
     func run() async throws -> Bool {

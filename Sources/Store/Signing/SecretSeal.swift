@@ -1,0 +1,33 @@
+package import ActivityModel
+package import Cryptography
+
+/// How a secret lies in the database: sealed under the master key, and good for its own row only.
+package struct SecretSeal: Sendable {
+    /// Authenticated with the secret, so that a row that was copied elsewhere does not open.
+    let context: [UInt8]
+
+    private init(_ context: String) { self.context = Array(context.utf8) }
+
+    /// For a ticket key; `id` is a UUID in lower case. Public keys are sealed as well: whoever can write to the database
+    /// alone cannot put a key of their own there.
+    package static func ticketKey(_ app: BundleID, _ id: String) -> SecretSeal {
+        SecretSeal("ticket-key/\(app.rawValue)/\(id)")
+    }
+
+    /// For the secret of a webhook.
+    package static func webhook(_ app: BundleID, _ id: WebhookID) -> SecretSeal {
+        SecretSeal("webhook/\(app.rawValue)/\(id.rawValue)")
+    }
+
+    /// - Throws: ``CryptographyError``.
+    package func seal(_ secret: [UInt8], under keys: MasterKeys) throws(CryptographyError) -> [UInt8] {
+        try keys.seal(secret, authenticating: context)
+    }
+
+    /// Opens what ``seal(_:under:)`` made.
+    ///
+    /// - Throws: `authenticationFailed` for another master key or another row.
+    package func open(_ sealed: [UInt8], under keys: MasterKeys) throws(CryptographyError) -> [UInt8] {
+        try keys.open(sealed, authenticating: context)
+    }
+}
