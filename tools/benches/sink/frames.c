@@ -66,27 +66,46 @@ static const char *fresh_id(void) {
     return id;
 }
 
-void frames_answer(struct connection *connection, uint32_t stream, const char *apns_id) {
-    static const char gone[] = "{\"reason\":\"Unregistered\",\"timestamp\":1763700000000}";
+// What an answer says: no reason stands for 200.
+struct answer {
+    // The value of `:status`, three digits.
+    const char *status;
+    const char *reason;
+};
+
+static struct answer next_answer(void) {
     counts.requests++;
-    bool is_gone = options.gone_every > 0 && counts.requests % options.gone_every == 0;
+    if (options.gone_every > 0 && counts.requests % options.gone_every == 0) {
+        counts.gone++;
+        return (struct answer){"410", "{\"reason\":\"Unregistered\",\"timestamp\":1763700000000}"};
+    }
+    if (options.fail_every > 0 && counts.requests % options.fail_every == 0) {
+        return counts.failed++ % 2 == 0 ? (struct answer){"500", "{\"reason\":\"InternalServerError\"}"}
+                                        : (struct answer){"503", "{\"reason\":\"ServiceUnavailable\"}"};
+    }
+    return (struct answer){0};
+}
+
+void frames_answer(struct connection *connection, uint32_t stream, const char *apns_id) {
+    struct answer answer = next_answer();
     uint8_t *start = buffer_room(&connection->output, 256);
     uint8_t *block = start + HEAD;
     uint8_t *next = block;
-    if (is_gone) {
+    if (answer.reason) {
         // `:status` by the name of the static table's entry 8.
-        memcpy(next, "\x08\x03" "410", 5);
+        memcpy(next, "\x08\x03", 2);
+        memcpy(next + 2, answer.status, 3);
         next += 5;
     } else {
         *next++ = 0x88;
     }
     next = write_id(connection, next, apns_id ? apns_id : fresh_id());
-    write_head(start, (size_t)(next - block), HEADERS, END_HEADERS | (is_gone ? 0 : END_STREAM), stream);
-    if (is_gone) {
-        counts.gone++;
-        next = write_head(next, sizeof gone - 1, DATA, END_STREAM, stream);
-        memcpy(next, gone, sizeof gone - 1);
-        next += sizeof gone - 1;
+    write_head(start, (size_t)(next - block), HEADERS, END_HEADERS | (answer.reason ? 0 : END_STREAM), stream);
+    if (answer.reason) {
+        size_t length = strlen(answer.reason);
+        next = write_head(next, length, DATA, END_STREAM, stream);
+        memcpy(next, answer.reason, length);
+        next += length;
     }
     connection->output.count += (size_t)(next - start);
 }

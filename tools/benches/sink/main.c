@@ -81,8 +81,8 @@ static void signalled(void) {
     if (read(signals, &info, sizeof info) != sizeof info) return;
     if (info.ssi_signo == SIGTERM) exit(0);
     printf(
-        "{\"requests\":%lu,\"gone\":%lu,\"connections\":%lu,\"bad\":%lu,\"fault\":\"%s\"}\n", counts.requests, counts.gone,
-        counts.connections, counts.bad, counts.fault ? counts.fault : ""
+        "{\"requests\":%lu,\"gone\":%lu,\"failed\":%lu,\"connections\":%lu,\"bad\":%lu,\"fault\":\"%s\"}\n", counts.requests,
+        counts.gone, counts.failed, counts.connections, counts.bad, counts.fault ? counts.fault : ""
     );
     fflush(stdout);
     counts = (struct counts){0};
@@ -102,7 +102,8 @@ static void parse(int count, char **texts) {
         {"certificate", required_argument, NULL, 'c'}, {"key", required_argument, NULL, 'k'},
         {"streams", required_argument, NULL, 's'},     {"delay-ms", required_argument, NULL, 'd'},
         {"gone-every", required_argument, NULL, 'g'},  {"body", required_argument, NULL, 'b'},
-        {"strict", no_argument, NULL, 'x'},            {NULL, 0, NULL, 0},
+        {"fail-every", required_argument, NULL, 'f'},  {"strict", no_argument, NULL, 'x'},
+        {NULL, 0, NULL, 0},
     };
     for (int name; (name = getopt_long(count, texts, "", names, NULL)) != -1;) {
         unsigned long number = optarg ? strtoul(optarg, NULL, 10) : 0;
@@ -112,6 +113,7 @@ static void parse(int count, char **texts) {
         case 's': options.streams = (uint32_t)number; break;
         case 'd': options.delay = number * 1000000; break;
         case 'g': options.gone_every = number; break;
+        case 'f': options.fail_every = number; break;
         case 'b': options.body = number; break;
         case 'x': options.strict = true; break;
         default: exit(2);

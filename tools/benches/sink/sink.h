@@ -17,6 +17,8 @@ struct options {
     uint64_t delay;
     // Every so many answers one is a 410; 0 for never.
     uint64_t gone_every;
+    // Every so many answers one is a 500 or a 503, in turn; 0 for never.
+    uint64_t fail_every;
     // What strict mode expects of every body; 0 for any length but none.
     size_t body;
     bool strict;
@@ -25,6 +27,7 @@ struct options {
 struct counts {
     uint64_t requests;
     uint64_t gone;
+    uint64_t failed;
     uint64_t connections;
     // Requests that strict mode found wrong, and what was wrong with the first of them.
     uint64_t bad;

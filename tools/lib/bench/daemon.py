@@ -60,6 +60,15 @@ class Daemon(Program):
         except OSError as error:
             raise Failure(f"{method} {path}: {error}") from None
 
+    def text(self, path):
+        """What a page says that is no JSON."""
+        request = urllib.request.Request(self.url + path, headers={"Authorization": f"Bearer {ADMIN}"})
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return answer.read().decode()
+        except OSError as error:
+            raise Failure(f"GET {path}: {error}") from None
+
     def register(self, app, activity_type, definition, scopes):
         """An app with a key made for it, and one activity type; the secret of an API key with these scopes."""
         production = {"key_id": "FGHIJ67890", "private_key": signing_key()}
