@@ -25,6 +25,7 @@ package final class Orchestrator: Sendable {
     /// The SHA-256 of the bootstrap key, if there is one.
     let bootstrapHash: [UInt8]?
     let wakeUps = WakeUps()
+    let dueWork: DueWork
     let intake: Intake
     let segments: SegmentStore
     let changes: ChangeStore
@@ -78,6 +79,7 @@ package final class Orchestrator: Sendable {
         changes = ChangeStore(database: database, skews: store.skews)
         ledger = BudgetLedger(database: database)
         sweeps = ChannelSweepStore(database: database)
+        dueWork = DueWork(database: database, interval: settings.pollInterval, logger: logger)
         deliveries = DeliveryTimes(factory: metrics)
         channelGauges = ChannelGauges(factory: metrics)
         heldConnections = HeldConnections(of: database.configuration.maximumConnections)
@@ -103,6 +105,7 @@ package final class Orchestrator: Sendable {
             // Stops last: it writes what the others did to their end.
             store.timelineWriter,
             Dispatcher(orchestrator: self),
+            dueWork,
             WorkNotifications(orchestrator: self),
             ChannelSweeper(orchestrator: self),
             CardWatcher(orchestrator: self),

@@ -328,7 +328,11 @@ struct PushQueueTests {
                 """
             )
             let gate = world.recorder.close()
-            let queue = Task { await PushQueue(orchestrator: world.orchestrator).run() }
+            let queue = Task {
+                async let looks: Void = world.orchestrator.dueWork.run()
+                await PushQueue(orchestrator: world.orchestrator).run()
+                await looks
+            }
             await gate.arrivals(400)
             _ = try await world.orchestrator.push(world.app, request(Self.phone))
             await world.recorder.wait { pushes in pushes.contains { $0.destination == "aa01" } }
