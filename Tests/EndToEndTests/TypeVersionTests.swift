@@ -186,7 +186,7 @@ struct TypeVersionTests {
             }
             let same = try await types("diff", Self.first)
             #expect(same.0 == .exited(0))
-            #expect(same.1 == "Both accept the same content.")
+            #expect(same.1 == "Both versions are the same.")
             let breaking = try await types("diff", Self.second)
             #expect(breaking.0 == .exited(1))
             #expect(breaking.1.contains("breaks content made for the earlier version"))

@@ -464,7 +464,14 @@ struct DiffReportTests {
         let one = schemas(true, ["type": "object", "properties": ["a": ["type": "integer"]]])
         let same = DiffReport(from: one, to: one)
         #expect(!same.breaksSomething)
-        #expect(same.text == "Both accept the same content.")
+        #expect(same.text == "Both versions are the same.")
         #expect(same.json == ["differences": []])
+        let more = schemas(
+            true,
+            ["type": "object", "properties": ["a": ["type": "integer"], "b": ["type": "string"]]]
+        )
+        let wider = DiffReport(from: one, to: more)
+        #expect(!wider.breaksSomething)
+        #expect(wider.text == "Nothing breaks. Apps with either version read the content of the other.")
     }
 }

@@ -6,8 +6,10 @@ import SwiftContent
 /// The differences between two versions of a type.
 struct DiffReport {
     private let differences: [(part: SchemaPart, difference: SchemaDifference)]
+    private let isSame: Bool
 
     init(from earlier: ImportedSchemas, to later: ImportedSchemas) {
+        isSame = earlier.attributes == later.attributes && earlier.contentState == later.contentState
         differences =
             SchemaComparison.differences(from: earlier.attributes, to: later.attributes).map { (.attributes, $0) }
             + SchemaComparison.differences(from: earlier.contentState, to: later.contentState).map {
@@ -35,7 +37,8 @@ struct DiffReport {
     }
 
     var text: String {
-        guard !differences.isEmpty else { return "Both accept the same content." }
+        if isSame { return "Both versions are the same." }
+        if differences.isEmpty { return "Nothing breaks. Apps with either version read the content of the other." }
         return differences.map { part, difference in
             let finding = SchemaFinding(
                 part: part,

@@ -221,11 +221,13 @@ struct SmallRingTests {
             let seen = await group.smallRings().map {
                 LeasedSegment(lease: $0.lease, look: LeasedSegment.Look(ring: $0, at: .now))
             }
+            let before = try #require(
+                try await world.database.query("SELECT clock_timestamp()").single(PGTimestamp.self)
+            )
             _ = await SegmentGroup(orchestrator: world.sibling(behind: gate).orchestrator, segments: seen).run()
             #expect(world.recorder.take().count == count)
             #expect(open.withLock { (1...4).contains($0.most) })
-            let resting: Query =
-                "SELECT count(*) FROM segments WHERE lease_owner IS NULL AND due_at > clock_timestamp()"
+            let resting: Query = "SELECT count(*) FROM segments WHERE lease_owner IS NULL AND due_at > \(before)"
             #expect(try await world.number(resting) == Int64(count))
             world.recorder.answerAll(with: nil)
             try await world.hurry()
