@@ -3,6 +3,7 @@ import Cryptography
 package import Logging
 package import Metrics
 package import Postgres
+import Record
 package import ServiceLifecycle
 package import Store
 import SwiftImporter
@@ -36,8 +37,7 @@ package final class Orchestrator: Sendable {
     let channelGauges: ChannelGauges
     let heldConnections: HeldConnections
     let importer = SwiftImporter()
-    let eventStore: EventStore
-    let eventFeed: EventFeed
+    let record: Record
     /// What never changes of an activity, by its ids.
     let facts: ExpiringCache<ActivityFacts.Name, ActivityFacts>
     let versionUse: VersionUse
@@ -84,8 +84,7 @@ package final class Orchestrator: Sendable {
         channelGauges = ChannelGauges(factory: metrics)
         heldConnections = HeldConnections(of: database.configuration.maximumConnections)
         partitions = PartitionKeeper(database: database, uptime: settings.uptime, logger: logger)
-        eventStore = EventStore(database: database)
-        eventFeed = EventFeed(store: eventStore, interval: settings.pollInterval, logger: logger)
+        record = Record(database: database, interval: settings.pollInterval, logger: logger)
         counter = DeliveryCounter(database: database)
         facts = ExpiringCache(lifetime: .seconds(60), limit: 100_000) { ContinuousClock().now }
         versionUse = VersionUse(
@@ -115,7 +114,7 @@ package final class Orchestrator: Sendable {
             RejudgementDuty(orchestrator: self),
             HaltPatrol(orchestrator: self),
             WorkGauges(orchestrator: self),
-            eventFeed,
+            record.feed,
             WebhookDuty(orchestrator: self),
             intake,
         ] + store.duties
