@@ -250,6 +250,14 @@ package struct World: Sendable {
         try await database.query(query).first(as: Int64?.self) ?? nil
     }
 
+    /// How many rows of a table the only connection has read until now.
+    package func rowsRead(_ table: String) async throws -> Int64 {
+        _ = try await database.query("SELECT pg_stat_force_next_flush()")
+        return try await number(
+            "SELECT coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) FROM pg_stat_user_tables WHERE relname = \(table)"
+        ) ?? 0
+    }
+
     /// All events of some kinds, or of all. The tests share one cluster, whose other transactions hold the order of
     /// events open; so this waits until everything that has been committed by now can be read.
     package func events(_ kinds: Event.Kind...) async throws -> [EventRecord] {

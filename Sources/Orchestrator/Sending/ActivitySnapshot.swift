@@ -79,10 +79,7 @@ extension ActivitySnapshot {
                EXISTS (SELECT FROM activity_app_versions AS v WHERE v.activity_key = a.activity_key AND NOT v.is_settled
                        AND \(segment) <> ALL (v.settled_rings)),
                \(unescaped: areStartsDue),
-               coalesce((SELECT d.due_at <= now() FROM subscriptions AS d
-                         WHERE d.activity_key = a.activity_key AND d.mode = 'token' AND d.state = 'due'
-                           AND d.device_key > s.after_key AND d.device_key <= s.through_key
-                         ORDER BY d.due_at LIMIT 1), false)
+               \(unescaped: DueCards.exist)
         FROM activities AS a JOIN activity_types AS t USING (bundle_id, type_name)
         JOIN segments AS s ON s.activity_key = a.activity_key AND s.segment = \(segment)
         CROSS JOIN LATERAL (SELECT coalesce(\(begun), s.lap_revision, s.completed_revision) AS revision) AS begun

@@ -405,13 +405,3 @@ extension PushQueue {
         }
     }
 }
-
-extension World {
-    /// How many rows of a table the only connection has read until now.
-    fileprivate func rowsRead(_ table: String) async throws -> Int64 {
-        _ = try await database.query("SELECT pg_stat_force_next_flush()")
-        return try await number(
-            "SELECT coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) FROM pg_stat_user_tables WHERE relname = \(table)"
-        ) ?? 0
-    }
-}

@@ -64,11 +64,7 @@ extension RingLook {
                    AND \(unescaped: ChangeStore.isInOrder)
                    AND clock_timestamp() - c.stamped_at <= \(Duration.seconds(Stamping.maximumAge))
                    AND (\(pass.activity.isProbe) OR \(unescaped: SegmentStore.isNotHalted)),
-               s.wakes <> \(pass.progress.wakes) OR (\(seekingDue) AND EXISTS (
-                   SELECT FROM subscriptions AS d WHERE d.activity_key = s.activity_key AND d.mode = 'token'
-                     AND d.state = 'due' AND d.due_at <= now()
-                     AND d.device_key > s.after_key AND d.device_key <= s.through_key
-               ))
+               s.wakes <> \(pass.progress.wakes) OR (\(seekingDue) AND \(unescaped: DueCards.exist))
         FROM segments AS s JOIN activities AS a USING (activity_key)
         JOIN changes AS c ON c.activity_key = s.activity_key AND c.revision = \(pass.change.revision)
         WHERE s.activity_key = \(pass.lease.activityKey) AND s.segment = \(pass.lease.segment)

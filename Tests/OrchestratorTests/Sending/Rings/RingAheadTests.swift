@@ -104,6 +104,27 @@ struct RingAheadTests {
         }
     }
 
+    @Test("The look for a card that is due does not read those that ride, also when many were due a moment ago")
+    func dueCards() async throws {
+        try await withWorld(connections: 1) { world in
+            try await world.start()
+            try await world.crowd(3_000)
+            try await world.settle()
+            try await world.update(score: 1)
+            let pass = try await pass(in: world)
+            // The server plans for what it has counted: half of the cards are due.
+            try await world.database.execute(
+                "UPDATE subscriptions SET state = 'due', due_at = now() WHERE device_key % 2 = 0"
+            )
+            try await world.database.execute("ANALYZE subscriptions")
+            try await world.database.execute("UPDATE subscriptions SET state = 'riding', due_at = NULL")
+            let before = try await world.rowsRead("subscriptions")
+            let look = try await world.orchestrator.segments.look(ahead: pass, seekingDue: true)
+            #expect(!look.hasOtherWork)
+            #expect(try await world.rowsRead("subscriptions") - before < 100)
+        }
+    }
+
     private func walk(_ pass: RingPass, in world: World) async throws -> RingWalk {
         let (orchestrator, activity) = (world.orchestrator, pass.activity)
         let (carousel, merges) = ChangeStore.turned(pass.progress.carousel, to: activity, under: pass.lease)
