@@ -1,8 +1,5 @@
-package import APITypes
-package import ActivityModel
 package import Logging
 package import Postgres
-package import ServiceLifecycle
 
 /// Reads what the other rooms have written: events, the timeline with its verdict, and the audit log.
 ///

@@ -1,5 +1,5 @@
 import Logging
-package import ServiceLifecycle
+import ServiceLifecycle
 import Store
 import Synchronization
 
