@@ -142,7 +142,7 @@ struct ActivityDeletion: Sendable {
     private static let isSettled = """
         NOT EXISTS (SELECT FROM segments AS s
                     WHERE s.activity_key = a.activity_key AND (s.due_at IS NOT NULL OR s.lease_owner IS NOT NULL))
-        AND NOT EXISTS (SELECT FROM starts AS s WHERE s.activity_key = a.activity_key AND s.due_at IS NOT NULL)
+        AND \(ActivitySnapshot.hasNoStartToSend)
         AND NOT EXISTS (SELECT FROM schedules AS s WHERE s.activity_key = a.activity_key AND s.state = 'pending')
         AND NOT EXISTS (SELECT FROM channels AS c WHERE c.activity_key = a.activity_key AND NOT \(isForgotten))
         AND a.ended_at < now() - coalesce((

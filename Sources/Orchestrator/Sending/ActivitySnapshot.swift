@@ -99,6 +99,13 @@ extension ActivitySnapshot {
                   WHERE d.activity_key = a.activity_key AND d.due_at IS NOT NULL ORDER BY d.due_at LIMIT 1), false)
         """
 
+    /// An SQL condition: no start of the activity `a` is to be sent, now or later. It asks for the first entry in the order of
+    /// the index. With NOT EXISTS the planner may go through all starts that were sent.
+    static let hasNoStartToSend = """
+        (SELECT d.due_at FROM starts AS d
+         WHERE d.activity_key = a.activity_key AND d.due_at IS NOT NULL ORDER BY d.due_at LIMIT 1) IS NULL
+        """
+
     /// An SQL expression: when the segment `s` last pushed. On a channel, it is not after the oldest of the changes `c`
     /// was accepted. A repeat for late joiners must not hold changes back for longer. If that time is still to come,
     /// because the clock was set back since, the accept counts instead. If the accept is still to come as well, nothing

@@ -113,10 +113,8 @@ extension SmallRing {
               SELECT FROM changes AS n WHERE n.activity_key = a.activity_key AND n.revision > s.completed_revision
                 AND n.revision < a.revision AND NOT \(unescaped: RoutineUpdate.isStateAlone("n"))
           ))
-          AND NOT EXISTS (SELECT FROM starts AS d WHERE d.activity_key = a.activity_key AND d.due_at IS NOT NULL)
-          AND NOT EXISTS (
-              SELECT FROM subscriptions AS d WHERE d.activity_key = a.activity_key AND d.mode = 'token' AND d.state = 'due'
-          )
+          AND \(unescaped: ActivitySnapshot.hasNoStartToSend)
+          AND \(unescaped: EmptyRing.hasNo("mode = 'token' AND d.state = 'due'", orderedBy: "mode, due_at"))
           AND NOT EXISTS (
               SELECT FROM activity_app_versions AS v WHERE v.activity_key = a.activity_key AND NOT v.is_settled
           )

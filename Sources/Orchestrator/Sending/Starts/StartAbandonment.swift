@@ -30,7 +30,8 @@ struct StartAbandonment: Sendable {
         WITH due AS MATERIALIZED (
             SELECT device_key FROM starts
             WHERE activity_key = \(activityKey) AND device_key = ANY(ARRAY(
-                SELECT device_key FROM starts WHERE activity_key = \(activityKey) AND due_at IS NOT NULL LIMIT \(Self.atOnce)
+                SELECT device_key FROM starts WHERE activity_key = \(activityKey) AND due_at IS NOT NULL
+                ORDER BY due_at LIMIT \(Self.atOnce)
             ))
             ORDER BY device_key FOR NO KEY UPDATE
         )
