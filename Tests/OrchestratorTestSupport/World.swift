@@ -3,7 +3,7 @@ package import ActivityModel
 import Cryptography
 package import JSON
 package import Postgres
-import Record
+package import Record
 package import Store
 package import TestSupport
 package import Testing
