@@ -171,12 +171,21 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
 
+        // Reads what the others have written.
+        .target(
+            name: "Record",
+            dependencies: [
+                "APITypes", "ActivityModel", "APNSTransport", "JSON", "Postgres", "Store", logging, serviceLifecycle,
+            ],
+            swiftSettings: swiftSettings
+        ),
+
         // Application: services, routes, the typed client.
         .target(
             name: "Orchestrator",
             dependencies: [
                 "APITypes", "ActivityModel", "APNSTransport", "Cryptography", "JSON", "JSONSchema", "Postgres",
-                "Store", "SwiftContent", "SwiftImporter",
+                "Record", "Store", "SwiftContent", "SwiftImporter",
                 logging, metrics, serviceLifecycle,
             ],
             swiftSettings: swiftSettings
@@ -197,7 +206,7 @@ let package = Package(
             name: "HTTPAPI",
             dependencies: [
                 "APITypes", "ActivityModel", "Console", "Cryptography", "HTTP1Server", "JSON", "Orchestrator",
-                "Store",
+                "Record", "Store",
                 httpTypes, nioCore, nioHTTP1, logging, metrics, coreMetrics, serviceLifecycle,
             ],
             // Links to docs/, and the page that tools/reference makes.
@@ -275,8 +284,7 @@ let package = Package(
             name: "OrchestratorTestSupport",
             dependencies: [
                 "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "JSON", "Orchestrator", "Postgres",
-                "Schema",
-                "Store", "TestSupport", logging, metrics,
+                "Record", "Schema", "Store", "TestSupport", logging, metrics,
             ],
             path: "Tests/OrchestratorTestSupport",
             swiftSettings: swiftSettings
@@ -408,8 +416,8 @@ let package = Package(
             name: "OrchestratorTests",
             dependencies: [
                 "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "JSON", "Orchestrator",
-                "OrchestratorTestSupport", "Postgres", "Schema", "Store", "TestSupport", "tally-import", logging,
-                metrics, metricsTestKit, serviceLifecycle,
+                "OrchestratorTestSupport", "Postgres", "Record", "Schema", "Store", "TestSupport", "tally-import",
+                logging, metrics, metricsTestKit, serviceLifecycle,
             ],
             swiftSettings: swiftSettings
         ),
@@ -432,7 +440,7 @@ let package = Package(
             name: "HTTPAPITests",
             dependencies: [
                 "APITypes", "ActivityModel", "Cryptography", "HTTP1Server", "HTTPAPI", "JSON", "Orchestrator",
-                "OrchestratorTestSupport", "Postgres", "Schema", "Store", "TestSupport",
+                "OrchestratorTestSupport", "Postgres", "Record", "Schema", "Store", "TestSupport",
                 httpTypes, nioCore, nioEmbedded, nioHTTP1, nioPosix, logging, metrics, coreMetrics,
                 serviceLifecycle,
             ],

@@ -3,6 +3,7 @@ import Cryptography
 package import Logging
 package import Metrics
 package import Postgres
+import Record
 package import ServiceLifecycle
 package import Store
 import SwiftImporter
@@ -25,6 +26,7 @@ package final class Orchestrator: Sendable {
     /// The SHA-256 of the bootstrap key, if there is one.
     let bootstrapHash: [UInt8]?
     let wakeUps = WakeUps()
+    let dueWork: DueWork
     let intake: Intake
     let segments: SegmentStore
     let changes: ChangeStore
@@ -35,8 +37,7 @@ package final class Orchestrator: Sendable {
     let channelGauges: ChannelGauges
     let heldConnections: HeldConnections
     let importer = SwiftImporter()
-    let eventStore: EventStore
-    let eventFeed: EventFeed
+    let record: Record
     /// What never changes of an activity, by its ids.
     let facts: ExpiringCache<ActivityFacts.Name, ActivityFacts>
     let versionUse: VersionUse
@@ -78,12 +79,12 @@ package final class Orchestrator: Sendable {
         changes = ChangeStore(database: database, skews: store.skews)
         ledger = BudgetLedger(database: database)
         sweeps = ChannelSweepStore(database: database)
+        dueWork = DueWork(database: database, interval: settings.pollInterval, logger: logger)
         deliveries = DeliveryTimes(factory: metrics)
         channelGauges = ChannelGauges(factory: metrics)
         heldConnections = HeldConnections(of: database.configuration.maximumConnections)
         partitions = PartitionKeeper(database: database, uptime: settings.uptime, logger: logger)
-        eventStore = EventStore(database: database)
-        eventFeed = EventFeed(store: eventStore, interval: settings.pollInterval, logger: logger)
+        record = Record(database: database, interval: settings.pollInterval, logger: logger)
         counter = DeliveryCounter(database: database)
         facts = ExpiringCache(lifetime: .seconds(60), limit: 100_000) { ContinuousClock().now }
         versionUse = VersionUse(
@@ -103,6 +104,7 @@ package final class Orchestrator: Sendable {
             // Stops last: it writes what the others did to their end.
             store.timelineWriter,
             Dispatcher(orchestrator: self),
+            dueWork,
             WorkNotifications(orchestrator: self),
             ChannelSweeper(orchestrator: self),
             CardWatcher(orchestrator: self),
@@ -112,7 +114,7 @@ package final class Orchestrator: Sendable {
             RejudgementDuty(orchestrator: self),
             HaltPatrol(orchestrator: self),
             WorkGauges(orchestrator: self),
-            eventFeed,
+            record.feed,
             WebhookDuty(orchestrator: self),
             intake,
         ] + store.duties

@@ -4,6 +4,7 @@ import HTTPTypes
 import Logging
 import Orchestrator
 import ServiceLifecycle
+import Record
 import TestSupport
 import Testing
 

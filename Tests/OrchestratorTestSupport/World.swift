@@ -3,6 +3,7 @@ package import ActivityModel
 import Cryptography
 package import JSON
 package import Postgres
+package import Record
 package import Store
 package import TestSupport
 package import Testing
@@ -263,7 +264,7 @@ package struct World: Sendable {
         let now = try await transaction()
         let filter = EventFilter(kinds: kinds.isEmpty ? nil : Set(kinds))
         return try await eventually("every transaction before this ends", every: .milliseconds(2)) {
-            let page = try await orchestrator.eventStore.page(after: .oldest, matching: filter, limit: 1_000)
+            let page = try await orchestrator.record.events.page(after: .oldest, matching: filter, limit: 1_000)
             return page.next.transaction > now ? page.events : nil
         }
     }

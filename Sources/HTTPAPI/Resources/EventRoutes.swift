@@ -1,3 +1,4 @@
+import Record
 import APITypes
 import ActivityModel
 import CoreMetrics

@@ -1,3 +1,4 @@
+import Record
 import APITypes
 import HTTP1Server
 import JSON

@@ -22,10 +22,13 @@ struct ChannelSweeper: Service, CustomStringConvertible {
         let logger = orchestrator.logger
         await withDiscardingTaskGroup { group in
             group.addTask {
-                await repeating("delete channels", every: Self.interval, logger: logger) { try await deleteDue() }
+                await orchestrator.dueWork.each(.channelDeletions, "delete channels") {
+                    try await deleteDue()
+                    try await Task.sleep(for: Self.interval)
+                }
             }
             group.addTask {
-                await repeating("end cards of lost channels", every: Self.interval, logger: logger) {
+                await orchestrator.dueWork.each(.lostChannels, "end cards of lost channels") {
                     try await endLostCards()
                 }
             }

@@ -13,13 +13,14 @@ struct HaltPatrol: Service, CustomStringConvertible {
     var description: String { "halt-patrol" }
 
     func run() async {
+        let dueWork = orchestrator.dueWork
         // To lift a halt may take minutes, and may fail: the other halts are probed meanwhile.
         async let lifting: Void = repeating("lift halts", every: Self.interval, logger: orchestrator.logger) {
-            try await orchestrator.halts.goOnLifting()
+            if dueWork.isDue(.halts) { try await orchestrator.halts.goOnLifting() }
         }
         await repeating("look after halts", every: Self.interval, logger: orchestrator.logger) {
             try await orchestrator.halts.share()
-            try await look()
+            if dueWork.isDue(.halts) || orchestrator.halts.knowsAny { try await look() }
         }
         await lifting
     }

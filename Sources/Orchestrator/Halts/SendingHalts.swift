@@ -111,6 +111,9 @@ final class SendingHalts: Sendable {
         }
     }
 
+    /// Whether this daemon holds anything for halted.
+    var knowsAny: Bool { places.withLock { $0.values.contains(where: \.isHalted) } }
+
     /// This is what is halted now.
     func notice(_ halted: Set<HaltScope>) {
         let known = places.withLock { Set($0.filter(\.value.isHalted).keys) }

@@ -33,9 +33,7 @@ struct ScheduleRunner: Service, CustomStringConvertible {
     var description: String { "schedule-runner" }
 
     func run() async {
-        await repeating("run schedules", every: orchestrator.settings.pollInterval, logger: orchestrator.logger) {
-            while try await runDue() {}
-        }
+        await orchestrator.dueWork.each(.schedules, "run schedules") { while try await runDue() {} }
     }
 
     /// - Returns: Whether there may be more.

@@ -6,8 +6,7 @@ import Synchronization
 /// Finds segments that are due, leases them, and lets a bounded number of workers serve them in groups
 /// (``WorkerSlots``).
 ///
-/// What was accepted in this process comes leased already, or is seen at once; everything else is found by a look at
-/// the database every poll interval.
+/// What was accepted in this process comes leased already, or is seen at once; everything else is found by ``DueWork``.
 struct Dispatcher: Service, CustomStringConvertible {
     let orchestrator: Orchestrator
 
@@ -20,7 +19,8 @@ struct Dispatcher: Service, CustomStringConvertible {
         let size = GroupSize()
         // Workers see the shutdown by themselves: they finish the batch that is out and give their lease back.
         await withDiscardingTaskGroup { workers in
-            workers.addTask { await tick(slots) }
+            workers.addTask { await orchestrator.dueWork.each(.segments, "look for work") { wakeUps.signal() } }
+            workers.addTask { await takeBackSilent(slots) }
             workers.addTask { await giveBackOverdue() }
             for await _ in wakeUps.signals.cancelOnGracefulShutdown() {
                 while slots.free > 0 {
@@ -67,13 +67,10 @@ struct Dispatcher: Service, CustomStringConvertible {
         }
     }
 
-    private func tick(_ slots: WorkerSlots) async {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                slots.takeBackSilent()
-                wakeUps.signal()
-                try? await Task.sleep(for: orchestrator.settings.pollInterval)  // throws only when cancelled
-            }
+    private func takeBackSilent(_ slots: WorkerSlots) async {
+        let interval = orchestrator.settings.pollInterval
+        await repeating("take slots back", every: interval, logger: orchestrator.logger) {
+            if slots.takeBackSilent() { wakeUps.goOn() }
         }
     }
 
@@ -92,7 +89,7 @@ struct Dispatcher: Service, CustomStringConvertible {
         wakeUps.signalAll()
     }
 
-    /// Nil if the database cannot be asked; the next tick tries again.
+    /// Nil if the database cannot be asked; what is due is told of again.
     private func claim(atMost limit: Int, takesFurtherRing: Bool) async -> [SegmentLease]? {
         do {
             try await orchestrator.segments.takeAnnouncements()

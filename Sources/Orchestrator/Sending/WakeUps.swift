@@ -3,8 +3,8 @@ import Synchronization
 /// Tells the dispatcher of this daemon that there is work, so that it need not wait for its next look at the database;
 /// or hands it what was leased already.
 ///
-/// Many signals before the dispatcher looks count as one. A lost signal costs one poll interval, never a change: the
-/// `due_at` columns are the truth. A lost lease runs out.
+/// Many signals before the dispatcher looks count as one. A lost signal costs one pause of ``DueWork``, never a change:
+/// the `due_at` columns are the truth. A lost lease runs out.
 final class WakeUps: Sendable {
     fileprivate struct State {
         /// Whether the database is to be looked at.

@@ -73,19 +73,24 @@ final class WorkerSlots: Sendable {
     }
 
     /// Takes the slots of those who have done nothing but wait since the last calls; to be called now and then.
-    func takeBackSilent() {
-        let count = state.withLock { state in
-            var count = 0
+    ///
+    /// - Returns: Whether there were any.
+    @discardableResult
+    func takeBackSilent() -> Bool {
+        let (slots, count) = state.withLock { state in
+            var (slots, count) = (0, 0)
             for (id, slot) in state.held where slot.isSilent() && state.freeForWaiting >= slot.weight {
                 state.held[id] = nil
                 state.change(by: 1, isFurther: slot.isFurther)
                 state.freeForWaiting -= slot.weight
                 slot.isLost.store(true, ordering: .relaxed)
+                slots += 1
                 count += slot.count
             }
-            return count
+            return (slots, count)
         }
         wakeUps.letGo(count)
+        return slots > 0
     }
 }
 

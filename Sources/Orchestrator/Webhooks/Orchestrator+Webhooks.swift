@@ -3,6 +3,7 @@ package import ActivityModel
 import Cryptography
 import JSON
 import Postgres
+import Record
 import Store
 
 extension Orchestrator {
@@ -97,7 +98,7 @@ extension Orchestrator {
         _ id: WebhookID,
         _ request: WebhookReplayRequest
     ) async throws -> WebhookResource {
-        let place = try await eventStore.place(before: request.since)
+        let place = try await record.events.place(before: request.since)
         return try await database.withTransaction { connection in
             // Never forwards: that would pass over events that were not delivered.
             let rows = try await connection.query(

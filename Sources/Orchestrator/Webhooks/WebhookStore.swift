@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Postgres
+import Record
 import Store
 
 /// A webhook as its worker reads it.

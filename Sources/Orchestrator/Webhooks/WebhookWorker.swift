@@ -5,6 +5,7 @@ import JSON
 import Logging
 import Metrics
 import Postgres
+import Record
 import Store
 
 /// Delivers to one webhook, message after message, in the order of events.
@@ -66,7 +67,7 @@ struct WebhookWorker: Sendable {
     /// The events of the message that is on its way, or of a new one, which it stores first; nil: the worker stops.
     private func nextBatch(_ webhook: inout DueWebhook) async throws -> Batch? {
         if let message = webhook.message { return try await events(of: webhook, until: message.end) }
-        let page = try await orchestrator.eventFeed.page(
+        let page = try await orchestrator.record.feed.page(
             after: webhook.place,
             matching: webhook.filter,
             limit: webhook.batchSize,
@@ -83,7 +84,7 @@ struct WebhookWorker: Sendable {
     private func events(of webhook: DueWebhook, until end: EventCursor) async throws -> Batch {
         var batch = Batch(next: webhook.place)
         while batch.next < end {
-            let page = try await orchestrator.eventStore.page(
+            let page = try await orchestrator.record.events.page(
                 after: batch.next,
                 matching: webhook.filter,
                 limit: webhook.batchSize

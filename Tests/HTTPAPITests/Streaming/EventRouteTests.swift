@@ -6,6 +6,7 @@ import Orchestrator
 import Testing
 
 @testable import HTTPAPI
+import Record
 import Store
 
 @Suite("The route of events")

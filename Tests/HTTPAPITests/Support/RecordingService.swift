@@ -5,6 +5,7 @@ import Orchestrator
 import Synchronization
 
 @testable import HTTPAPI
+import Record
 import Store
 
 /// A service that writes down what routes call and answers what a test gave it.

@@ -4,6 +4,7 @@ import ActivityModel
 import JSON
 import OrchestratorTestSupport
 import Postgres
+import Record
 import TestSupport
 import Testing
 

@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import Orchestrator
+@testable import Record
 @testable import Store
 
 @Suite("Following events", .timeLimit(.minutes(2))) struct EventFeedTests {
@@ -26,7 +27,7 @@ import Testing
         var place = place
         var numbers: [Int64] = []
         while numbers.count < count {
-            let page = try await world.orchestrator.eventFeed
+            let page = try await world.orchestrator.record.feed
                 .page(after: place, matching: EventFilter(kinds: [.clockSkew]), limit: limit, until: Self.far)
             place = page.next
             numbers += page.events.compactMap { $0.detail["n"]?.int64 }
@@ -40,7 +41,7 @@ import Testing
         try await withWorld { world in
             let place = try await world.orchestrator.eventPlace(nil)
             let feed = EventFeed(
-                store: world.orchestrator.eventStore,
+                store: world.orchestrator.record.events,
                 interval: .milliseconds(5),
                 capacity: 10,
                 logger: world.orchestrator.logger
@@ -94,7 +95,7 @@ import Testing
     @Test("Nobody asks the database when nobody reads, and a reader wakes when there is something")
     func wakes() async throws {
         try await withWorld { world in
-            let feed = world.orchestrator.eventFeed
+            let feed = world.orchestrator.record.feed
             let place = try await world.orchestrator.eventPlace(nil)
             async let reader = read(1, from: place, world, limit: 5)
             _ = try await world.database.execute(EventRows.insertion([number(1)]))
@@ -115,14 +116,14 @@ import Testing
         let written = EventCursor(transaction: try await world.transaction(), event: 0)
         // Transactions of all databases of the cluster count, those of the tests beside this one as well.
         try await eventually("every older transaction ends", every: .milliseconds(5)) {
-            try await world.orchestrator.eventStore.end() > written
+            try await world.orchestrator.record.events.end() > written
         }
     }
 
     @Test("One look takes in all that has come, however much it is")
     func oneLook() async throws {
         try await withWorld { world in
-            let feed = world.orchestrator.eventFeed
+            let feed = world.orchestrator.record.feed
             let place = try await world.orchestrator.eventPlace(nil)
             // The window begins for a reader who waits.
             let reader = Task { try await read(1, from: place, world, limit: 5) }
@@ -150,7 +151,7 @@ import Testing
             let last = Event(.demoted, of: .app(BundleID(stored: "com.example.app"), .production))
             try await insert((1...EventStore.scanned * 2).map(number) + [last], in: world)
             // Nobody looks at the database but the reader itself.
-            let page = try await world.orchestrator.eventFeed.page(
+            let page = try await world.orchestrator.record.feed.page(
                 after: place,
                 matching: EventFilter(kinds: [.demoted]),
                 limit: 10,
@@ -174,15 +175,15 @@ import Testing
                 [mine] + Array(repeating: theirs, count: EventStore.scanned - 2) + [mine, theirs, theirs, mine],
                 in: world
             )
-            let first = try await world.orchestrator.eventStore
+            let first = try await world.orchestrator.record.events
                 .page(after: place, matching: EventFilter(app: world.app), limit: 10)
             #expect(first.events.count == 2)
             #expect(!first.isLast)
-            let second = try await world.orchestrator.eventStore
+            let second = try await world.orchestrator.record.events
                 .page(after: first.next, matching: EventFilter(app: world.app), limit: 10)
             #expect(second.events.count == 1)
             #expect(second.isLast)
-            let others = try await world.orchestrator.eventStore
+            let others = try await world.orchestrator.record.events
                 .page(after: place, matching: EventFilter(app: other), limit: 10_000)
             #expect(others.events.count == EventStore.scanned - 2)
             #expect(!others.isLast)
@@ -235,7 +236,7 @@ import Testing
             // As a dump of a busier server leaves them.
             _ = try await world.database.execute("UPDATE events SET transaction_id = '99000000000'")
             let remembered = EventCursor(transaction: 99_000_000_000, event: 1).description
-            try await world.orchestrator.eventStore.settleRestored()
+            try await world.orchestrator.record.events.settleRestored()
             _ = try await world.database.execute(EventRows.insertion([number(3)]))
             #expect(try await world.orchestrator.eventPlace(remembered) == .oldest)
             let told = try await world.events(.clockSkew).map { $0.detail["n"]?.int64 }

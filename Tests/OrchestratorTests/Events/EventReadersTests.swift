@@ -4,6 +4,7 @@ import Store
 import Testing
 
 @testable import Orchestrator
+@testable import Record
 
 @Suite("Who follows the events") struct EventReadersTests {
     private static let now = ContinuousClock.now

@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 
 @testable import Orchestrator
+@testable import Record
 @testable import Store
 
 @Suite("Events", .timeLimit(.minutes(2))) struct EventTests {
@@ -119,7 +120,7 @@ import Testing
             var place = EventCursor.oldest
             let all = EventFilter()
             func readOn() async throws {
-                let page = try await world.orchestrator.eventStore.page(after: place, matching: all, limit: 1)
+                let page = try await world.orchestrator.record.events.page(after: place, matching: all, limit: 1)
                 read += page.events.map { $0.detail["n"] }
                 place = page.next
             }
@@ -145,7 +146,7 @@ import Testing
     func changesInOrder() async throws {
         try await withWorld { world in
             try await world.start()
-            let store = world.orchestrator.eventStore
+            let store = world.orchestrator.record.events
             func page(after place: EventCursor) async throws -> EventPage {
                 try await store.page(after: place, matching: EventFilter(kinds: [.changeAccepted]), limit: 10)
             }
@@ -211,9 +212,9 @@ import Testing
             _ = try await world.database.execute(EventRows.insertion([event, event]))
             #expect(try await world.events(.clockSkew).count == 2)
             let none = EventFilter(app: world.app, activity: ActivityID(stored: "other"))
-            let page = try await world.orchestrator.eventStore.page(after: .oldest, matching: none, limit: 10)
+            let page = try await world.orchestrator.record.events.page(after: .oldest, matching: none, limit: 10)
             #expect(page.events.isEmpty)
-            let rest = try await world.orchestrator.eventStore
+            let rest = try await world.orchestrator.record.events
                 .page(after: page.next, matching: EventFilter(), limit: 10)
             #expect(rest.events.isEmpty, "the place is behind what the filter left out")
         }

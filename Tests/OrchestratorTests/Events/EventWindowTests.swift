@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Orchestrator
+@testable import Record
 @testable import Store
 
 @Suite("The window of new events") struct EventWindowTests {

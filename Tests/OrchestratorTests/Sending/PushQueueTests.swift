@@ -5,6 +5,7 @@ import Cryptography
 import JSON
 import OrchestratorTestSupport
 import Postgres
+import Record
 import Testing
 
 @testable import Orchestrator
@@ -328,7 +329,11 @@ struct PushQueueTests {
                 """
             )
             let gate = world.recorder.close()
-            let queue = Task { await PushQueue(orchestrator: world.orchestrator).run() }
+            let queue = Task {
+                async let looks: Void = world.orchestrator.dueWork.run()
+                await PushQueue(orchestrator: world.orchestrator).run()
+                await looks
+            }
             await gate.arrivals(400)
             _ = try await world.orchestrator.push(world.app, request(Self.phone))
             await world.recorder.wait { pushes in pushes.contains { $0.destination == "aa01" } }

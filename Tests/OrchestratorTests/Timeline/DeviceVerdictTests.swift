@@ -4,6 +4,7 @@ import ActivityModel
 import Testing
 
 @testable import Orchestrator
+@testable import Record
 
 /// What is known of a device, and what a person who asks is told.
 @Suite("Verdicts on devices")

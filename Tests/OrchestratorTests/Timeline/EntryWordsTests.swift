@@ -3,6 +3,7 @@ import ActivityModel
 import Testing
 
 @testable import Orchestrator
+@testable import Record
 
 @Suite("The words of entries")
 struct EntryWordsTests {

@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Orchestrator
+@testable import Record
 @testable import Store
 
 @Suite("From a request to what APNs answered, and back", .timeLimit(.minutes(3)))

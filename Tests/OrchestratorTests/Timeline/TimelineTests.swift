@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Orchestrator
+@testable import Record
 @testable import Store
 
 @Suite("The timeline of an activity", .timeLimit(.minutes(3)))

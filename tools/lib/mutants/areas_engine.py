@@ -147,7 +147,7 @@ starts.string("given-up-is-started-a-third-time", ENROLMENT, "AND \\(start).atte
 starts.string("other-environment-is-enrolled", ENROLMENT, "d.environment = a.environment AND \\(isReachable)", "\\(isReachable)")
 starts.string("enrolling-is-not-told", "Orchestrator/Intake/Orchestrator+ActivityReading.swift", "a.state = 'live' AND a.enrolment_due", "false")
 starts.statement("enrolling-is-lost", "Orchestrator/Intake/ActivityParts.swift", "resource.starts.enrolling = enrolling")
-starts.expression("verdict-forgets-phones-to-add", "Orchestrator/Timeline/ActivityVerdict.swift", "starts.enrolling", "false", at="(starts.enrolling ?")
+starts.expression("verdict-forgets-phones-to-add", "Record/Timeline/ActivityVerdict.swift", "starts.enrolling", "false", at="(starts.enrolling ?")
 starts.query("registration-cuts-a-claim-short", ENROLMENT, "CASE WHEN starts.state IN ('claimed', 'unknown') THEN starts.state ELSE 'pending' END",
              "'pending'")
 

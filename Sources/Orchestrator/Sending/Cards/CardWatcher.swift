@@ -28,7 +28,7 @@ struct CardWatcher: Service, CustomStringConvertible {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
                 let underWay = Counted()
-                while !Task.isCancelled {
+                for await _ in orchestrator.dueWork.signals(of: .cards) {
                     do {
                         var looked = Self.batchSize
                         while looked == Self.batchSize {
@@ -41,6 +41,7 @@ struct CardWatcher: Service, CustomStringConvertible {
                     } catch {
                         orchestrator.logger.failed("cannot look after cards", error)
                     }
+                    // They come one by one: what is due within a second is looked at together.
                     try? await Task.sleep(for: Self.interval)  // throws only when cancelled
                 }
             }

@@ -31,24 +31,25 @@ struct PushQueue: Service, CustomStringConvertible {
     private func run(in environment: APNSEnvironment) async {
         await withTaskGroup(of: Void.self) { group in
             var begun = 0
-            while !Task.isCancelled {
-                var mayBeMore = false
-                do {
-                    let pushes = try await claim(in: environment)
-                    mayBeMore = pushes.count == Self.batchSize
-                    if !pushes.isEmpty {
-                        group.addTask { await sendLogging(pushes) }
-                        begun += 1
+            var due = orchestrator.dueWork.signals(of: .pushes(environment)).makeAsyncIterator()
+            while await due.next() != nil {
+                var mayBeMore = true
+                while mayBeMore, !Task.isCancelled {
+                    mayBeMore = false
+                    do {
+                        let pushes = try await claim(in: environment)
+                        mayBeMore = pushes.count == Self.batchSize
+                        if !pushes.isEmpty {
+                            group.addTask { await sendLogging(pushes) }
+                            begun += 1
+                        }
+                    } catch {
+                        orchestrator.logger.failed("cannot take pushes", error)
                     }
-                } catch {
-                    orchestrator.logger.failed("cannot take pushes", error)
-                }
-                if begun == Self.batchesAtOnce {
-                    await group.next()
-                    begun -= 1
-                }
-                if !mayBeMore {
-                    try? await Task.sleep(for: orchestrator.settings.pollInterval)  // throws only when cancelled
+                    if begun == Self.batchesAtOnce {
+                        await group.next()
+                        begun -= 1
+                    }
                 }
             }
         }

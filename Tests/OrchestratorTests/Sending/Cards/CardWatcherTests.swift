@@ -165,7 +165,11 @@ struct CardWatcherTests {
             try await world.follow("own", token: "cc01", known: 1)
             try await world.pass(31)
             let gate = world.recorder.close()
-            let watcher = Task { await CardWatcher(orchestrator: world.orchestrator).run() }
+            let watcher = Task {
+                async let looks: Void = world.orchestrator.dueWork.run()
+                await CardWatcher(orchestrator: world.orchestrator).run()
+                await looks
+            }
             await gate.arrivals()
             try await world.pass(28_800)
             defer {

@@ -1,7 +1,7 @@
 package import APITypes
 import Store
 
-extension Orchestrator {
+extension Record {
     /// A page of events from the oldest on that is kept, or from the newest back. It may be short, or empty, and still
     /// not be the last: reading goes on as long as there is a cursor.
     ///
@@ -15,10 +15,10 @@ extension Orchestrator {
         switch order {
         case .oldestFirst:
             let place = try await eventPlace(page.cursor ?? EventCursor.oldest.description)
-            found = try await eventStore.page(after: place, matching: filter, limit: page.limit)
+            found = try await events.page(after: place, matching: filter, limit: page.limit)
         case .newestFirst:
             let place = try await eventPlace(page.cursor)
-            found = try await eventStore.page(before: place, matching: filter, limit: page.limit)
+            found = try await events.page(before: place, matching: filter, limit: page.limit)
         }
         return Page(
             items: found.events.map(\.resource),
@@ -33,9 +33,9 @@ extension Orchestrator {
     ///
     /// - Throws: 422 for text that is no place.
     package func eventPlace(_ text: String?) async throws -> EventCursor {
-        guard let text else { return try await eventStore.end() }
+        guard let text else { return try await events.end() }
         guard let place = EventCursor(text) else { throw PageCursor.refused }
-        return place > (try await eventStore.end()) ? .oldest : place
+        return place > (try await events.end()) ? .oldest : place
     }
 
     /// Waits for events after a place. After `patience` the page may be empty. It then has only the place to go on from.
@@ -44,6 +44,6 @@ extension Orchestrator {
         matching filter: EventFilter,
         within patience: Duration
     ) async throws -> EventPage {
-        try await eventFeed.page(after: place, matching: filter, limit: 100, until: .now + patience)
+        try await feed.page(after: place, matching: filter, limit: 100, until: .now + patience)
     }
 }

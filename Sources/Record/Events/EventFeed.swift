@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Readers ask for what comes after their place, at their own pace, so nothing piles up for a slow one. The newest
 /// events are kept in memory; who has fallen behind them reads from the database, a few at a time.
-final class EventFeed: Service, CustomStringConvertible {
+package final class EventFeed: Service, CustomStringConvertible {
     typealias Readers = EventReaders<CheckedContinuation<Void, Never>>
 
     private let store: EventStore
@@ -27,13 +27,13 @@ final class EventFeed: Service, CustomStringConvertible {
         readers = Mutex(Readers(capacity: capacity, now: .now))
     }
 
-    var description: String { "event-feed" }
+    package var description: String { "event-feed" }
 
     // MARK: Reading
 
     /// What comes after a place, as soon as there is something; at `deadline` whatever there is, so perhaps nothing but
     /// a place to go on from.
-    func page(
+    package func page(
         after cursor: EventCursor,
         matching filter: EventFilter,
         limit: Int,
@@ -98,7 +98,7 @@ final class EventFeed: Service, CustomStringConvertible {
 
     // MARK: Asking the database
 
-    func run() async {
+    package func run() async {
         await cancelWhenGracefulShutdown {
             await self.settleRestored()
             while !Task.isCancelled {

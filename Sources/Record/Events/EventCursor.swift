@@ -5,10 +5,10 @@
 /// ``EventPage/next`` never goes beyond it.
 package struct EventCursor: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// The database's number of the writing transaction.
-    let transaction: UInt64
-    let event: Int64
+    package let transaction: UInt64
+    package let event: Int64
 
-    init(transaction: UInt64, event: Int64) {
+    package init(transaction: UInt64, event: Int64) {
         self.transaction = transaction
         self.event = event
     }

@@ -1,4 +1,5 @@
 import ActivityModel
+import Store
 
 /// What is told of the priority of routine changes. No budget has a say in it, so the ledger does not hold it; an older
 /// version of the daemon has put it there, and that is told as it stands.

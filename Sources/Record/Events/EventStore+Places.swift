@@ -1,4 +1,4 @@
-import APITypes
+package import APITypes
 import Postgres
 import Store
 
@@ -10,7 +10,7 @@ extension EventStore {
     ///
     /// No index has the time, so it looks for the place in the order, where the times nearly grow: some forty look-ups,
     /// however many events there are.
-    func place(before time: Instant) async throws -> EventCursor {
+    package func place(before time: Instant) async throws -> EventCursor {
         let sought = Instant(microseconds: time.microseconds - Int64(Self.slack / .microseconds(1)))
         var low: UInt64 = 0
         var high = try await end().transaction

@@ -5,7 +5,7 @@ import Postgres
 import Store
 
 /// Reads events in their order: the rows of `events`, and those of `changes`, which are events of their own.
-struct EventStore: Sendable {
+package struct EventStore: Sendable {
     let database: Database
 
     /// The most rows that one statement looks at, whatever the filter leaves of them.
@@ -16,7 +16,7 @@ struct EventStore: Sendable {
     ///
     /// It looks at a bounded number of rows. A page that is not the last may so be short or empty; reading goes on at
     /// its ``EventPage/next``.
-    func page(after cursor: EventCursor, matching filter: EventFilter, limit: Int) async throws -> EventPage {
+    package func page(after cursor: EventCursor, matching filter: EventFilter, limit: Int) async throws -> EventPage {
         let found = try Self.read(try await database.query(Self.query(after: cursor, of: filter.app)))
         let end = found.isLast ? max(found.bound, cursor) : found.events.last?.cursor ?? found.bound
         return filter.page(of: found.events, limit: limit, end: end, isLast: found.isLast)
@@ -113,7 +113,7 @@ struct EventStore: Sendable {
     }
 
     /// The place after everything whose order is final by now.
-    func end() async throws -> EventCursor {
+    package func end() async throws -> EventCursor {
         let rows = try await database.query("SELECT pg_snapshot_xmin(pg_current_snapshot())::text")
         for xmin in try rows.decoded(as: String.self) { return EventCursor(transaction: UInt64(xmin) ?? 0, event: 0) }
         return .oldest

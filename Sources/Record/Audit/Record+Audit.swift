@@ -4,7 +4,7 @@ import JSON
 import Postgres
 import Store
 
-extension Orchestrator {
+extension Record {
     /// What operators did, the newest first; with `only`, to that app.
     package func audit(_ filter: AuditFilter, _ page: PageRequest, only: BundleID?) async throws -> Page<AuditEntry> {
         let before = try page.position(Int64.self)
