@@ -141,7 +141,7 @@ struct WebhookStore: Sendable {
         _ = try await database.execute(
             """
             WITH paused AS (
-                UPDATE webhooks SET pause_reason = \(reason.rawValue), version = version + 1, last_error = \(error),
+                UPDATE webhooks SET pause_reason = \(reason.rawValue), paused_at = clock_timestamp(), version = version + 1, last_error = \(error),
                     next_try_at = NULL
                 WHERE \(unescaped: Self.isKnown(webhook))
                 RETURNING bundle_id, webhook_id, pause_reason, last_error
