@@ -547,7 +547,7 @@ if Context.environment["TALLY_BENCHES"] != nil {
             name: "bench-orchestrator",
             dependencies: [
                 "APITypes", "APNSTransport", "ActivityModel", "BenchSupport", "Cryptography", "JSON", "LocalPostgres",
-                "Orchestrator", "Postgres", "Schema", "Store", logging, metrics, serviceLifecycle,
+                "Orchestrator", "Postgres", "Schema", "Store", "Webhooks", logging, metrics, serviceLifecycle,
             ],
             path: "tools/benches/orchestrator",
             swiftSettings: swiftSettings

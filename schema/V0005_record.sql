@@ -98,6 +98,7 @@ CREATE TABLE webhooks (
     batch_size             smallint NOT NULL CHECK (batch_size BETWEEN 1 AND 1000),
     secret_sealed          bytea NOT NULL,
     pause_reason           text CHECK (pause_reason IN ('operator', 'unreachable', 'gone')),
+    paused_at              timestamptz,
     created_at             timestamptz NOT NULL DEFAULT now(),
     version                bigint NOT NULL DEFAULT 1,
     transaction_id         xid8 NOT NULL,
@@ -111,7 +112,8 @@ CREATE TABLE webhooks (
     next_try_at            timestamptz,
     last_error             text,
     delivered_at           timestamptz,
-    UNIQUE (bundle_id, webhook_id)
+    UNIQUE (bundle_id, webhook_id),
+    CHECK ((pause_reason IS NULL) = (paused_at IS NULL))
 );
 COMMENT ON TABLE webhooks IS
     'Addresses that are told of events, each with its place in the stream of events.';

@@ -94,7 +94,7 @@ package protocol TallyService: Sendable {
     /// The devices, cards and activities of a user.
     func user(_ app: BundleID, _ id: UserID) async throws -> UserResource
     /// All that is stored of a user.
-    func exportUser(_ app: BundleID, _ id: UserID) async throws -> UserExport
+    func exportUser(_ app: BundleID, _ id: UserID, cursor: String?) async throws -> UserExport
     func eraseUser(_ app: BundleID, _ id: UserID) async throws
 
     /// Changes what a user or a device follows.

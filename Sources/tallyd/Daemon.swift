@@ -42,7 +42,10 @@ struct Daemon: Sendable {
         let orchestrator = Orchestrator(
             database: database,
             sender: client,
-            webhooks: try WebhookTransport(rules: AddressRules(allowed: configuration.webhookAllowed)),
+            webhooks: try WebhookTransport(
+                rules: AddressRules(allowed: configuration.webhookAllowed),
+                caFile: configuration.webhookCAFile
+            ),
             masterKeys: configuration.masterKeys,
             settings: settings,
             logger: logger

@@ -63,7 +63,7 @@ struct CommonPractice: Library {
             if (200..<300).contains(answer.status) { waiting[subject] = nil } else { fail(subject, at: now) }
         case .noAnswer(let number):
             if let subject = flights.removeValue(forKey: number) { fail(subject, at: now) }
-        case .foreground, .timer, .read, .starting, .notStarted: break
+        case .foreground, .timer, .read, .topics, .starting, .notStarted: break
         }
         ask(at: now, &actions)
         if let next = waiting.values.compactMap(\.due).min() { actions.append(.wake(at: next)) }
@@ -113,7 +113,8 @@ struct CommonPractice: Library {
                 deviceID: stored.deviceID,
                 environment: "production",
                 activities: subject.activity.map { [$0] },
-                signedOut: isSignedOut
+                signedOut: isSignedOut,
+                topics: nil
             )
             asked[request] = subject
             actions.append(.getTicket(request))

@@ -110,6 +110,7 @@ extension News {
     var short: String {
         switch self {
         case .phone(let facts, let session): "phone \(facts.startTokens["Game"] ?? "-") session \(session)"
+        case .topics(let topics): "topics \(topics)"
         case .card(let news): "\(news.card) \(news.reach)"
         }
     }

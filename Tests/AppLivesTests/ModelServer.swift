@@ -78,6 +78,7 @@ final class ModelServer: LifeServer {
         devices[report.deviceID] = device
         switch report.news {
         case .phone(let facts, _): return take(facts, report, isNumbered, user: ticket.user)
+        case .topics: return Answer(status: 200, body: AnswerBody(accepted: true))
         case .card(let card): return take(card, report, isNumbered)
         }
     }

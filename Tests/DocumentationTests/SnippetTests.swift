@@ -30,7 +30,8 @@ struct SnippetTests {
             deviceID: "phone-1",
             environment: "sandbox",
             activities: ["order-1"],
-            signedOut: true
+            signedOut: true,
+            topics: nil
         )
         let call = try JSONDecoder().decode(TicketCall.self, from: JSONEncoder().encode(request))
         #expect(call.deviceID == "phone-1" && call.environment == "sandbox")

@@ -1,16 +1,18 @@
 """A receiver of webhooks that verifies with the library standardwebhooks. Run by ForeignReceiverTests.
 
-It listens on a free port of 127.0.0.1. Arguments: a folder and the secret. It writes its port into FOLDER/port, and a line
-for each request into FOLDER/requests: the id and the number of events, or the error of the library.
+It listens on a free port of 127.0.0.1. Arguments: a folder, the secret and, for TLS, a file with certificate and key. It
+writes its port into FOLDER/port, and a line for each request into FOLDER/requests: the id and the number of events, or
+the error of the library.
 """
 
 import http.server
 import os
+import ssl
 import sys
 
 import standardwebhooks
 
-folder, secret = sys.argv[1:]
+folder, secret, *certificate = sys.argv[1:]
 
 
 class Receiver(http.server.BaseHTTPRequestHandler):
@@ -39,6 +41,11 @@ class Receiver(http.server.BaseHTTPRequestHandler):
 
 
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
+if certificate:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate[0])
+    # Not in accept(): a client that ends the handshake would end the server.
+    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
 draft = os.path.join(folder, "port.new")
 with open(draft, "w") as file:
     file.write(str(server.server_port))

@@ -83,14 +83,14 @@ struct ReportSenderTests {
         )
     }
 
-    private static func report(_ number: Int) -> Report {
+    private static func report(_ number: Int, topics: [String]? = nil) -> Report {
         Report(
             number: number,
-            subject: .activity("final"),
+            subject: topics == nil ? .activity("final") : .topics,
             deviceID: "phone-1",
             installation: "first",
             ticket: "a ticket",
-            news: .card(CardNews(card: "card-1", reach: .gone)),
+            news: topics.map { .topics($0) } ?? .card(CardNews(card: "card-1", reach: .gone)),
             facts: PhoneFacts(environment: "production", osVersion: "18.1", appVersion: "2.10")
         )
     }
@@ -167,6 +167,18 @@ struct ReportSenderTests {
         #expect(answer.status == 200)
         #expect(try bodies.isEmpty)
         #expect(Network.state.withLock { $0.requests }.count == 2)
+    }
+
+    @Test("topics are not left to iOS, which may send them after a newer list")
+    func keepsTopics() async throws {
+        Network.state.withLock { $0.isHolding = true }
+        sender.send(Self.report(7, topics: ["team:ajax"]))
+        let held = try await held(1)
+        sender.handOver()
+        #expect(!FileManager.default.fileExists(atPath: folder.appending(path: "TallyKit").path))
+        held[0].answer(nil)
+        guard case .noAnswer(7) = try await nextEvent() else { return #expect(Bool(false)) }
+        #expect(Network.state.withLock { $0.requests }.count == 1)
     }
 
     @Test("bodies of a process that was killed are removed, and nothing else")

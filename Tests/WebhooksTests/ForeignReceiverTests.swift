@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import Cryptography
 import Foundation
 import Reactor
 import TestSupport
@@ -26,14 +27,25 @@ struct ForeignReceiverTests {
         }
     }
 
-    private func withReceiver(_ body: (Receiver) async throws -> Void) async throws {
+    /// `certificate`: for a receiver with TLS.
+    private func withReceiver(
+        _ certificate: SelfSignedCertificate? = nil,
+        _ body: (Receiver) async throws -> Void
+    ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "tally-webhooks-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         // What is left is in the temporary folder.
         defer { try? FileManager.default.removeItem(at: folder) }
         let script = URL(filePath: #filePath).appending(path: "../../ForeignPeers/webhook_receiver.py")
             .standardizedFileURL
-        let process = try Program.python().start([script.path, folder.path, Self.secret.text])
+        var arguments = [script.path, folder.path, Self.secret.text]
+        if let certificate {
+            let shown = folder.appending(path: "server.pem")
+            try Data((certificate.certificatePEM + certificate.privateKeyPEM).utf8).write(to: shown)
+            try Data(certificate.caPEM.utf8).write(to: folder.appending(path: "ca.pem"))
+            arguments.append(shown.path)
+        }
+        let process = try Program.python().start(arguments)
         defer { process.kill() }
         let file = folder.appending(path: "port")
         try await eventually("the receiver listens", is: { FileManager.default.fileExists(atPath: file.path) })
@@ -91,6 +103,31 @@ struct ForeignReceiverTests {
             let transport = try WebhookTransport(rules: Self.local, lookUp: { _ in found })
             let endpoint = transport.endpoint(at: "http://no-such-name.invalid:\(receiver.port)/")
             #expect(await endpoint.post(Self.body, headers: headers("msg_1")) == .status(204))
+        }
+    }
+
+    @Test(
+        "A receiver with the certificate of a private authority is refused with the reason, and accepted with its file"
+    )
+    func privateAuthority() async throws {
+        try await withReceiver(try SelfSignedCertificate.make()) { receiver in
+            let url = "https://127.0.0.1:\(receiver.port)/"
+            let stranger = try WebhookTransport(rules: Self.local).endpoint(at: url)
+            let refused = WebhookAnswer.failed("the certificate is not trusted")
+            #expect(await stranger.post(Self.body, headers: headers("msg_1")) == refused)
+            #expect(try receiver.requests().isEmpty)
+
+            let file = receiver.folder.appending(path: "ca.pem").path
+            let known = try WebhookTransport(rules: Self.local, caFile: file)
+            #expect(await known.endpoint(at: url).post(Self.body, headers: headers("msg_2")) == .status(204))
+            #expect(try receiver.requests() == ["msg_2 2"])
+
+            // The authority is trusted, but the certificate is not for this name.
+            let found = ["127.0.0.1"].compactMap { SocketAddress(numeric: $0, port: 0) }
+            let misled = try WebhookTransport(rules: Self.local, caFile: file, lookUp: { _ in found })
+            let other = misled.endpoint(at: "https://hooks.example.com:\(receiver.port)/")
+            #expect(await other.post(Self.body, headers: headers("msg_3")) == refused)
+            #expect(try receiver.requests() == ["msg_2 2"])
         }
     }
 }

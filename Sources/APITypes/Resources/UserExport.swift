@@ -1,9 +1,9 @@
 package import ActivityModel
 import JSON
 
-/// All that Tally stores of a user, as one document.
+/// All that Tally stores of a user, page by page. Each list goes on where the page before has ended.
 package struct UserExport: Sendable, Hashable {
-    /// The most entries of each list.
+    /// The most entries of a page, of all lists together. The topics do not count.
     package static let limit = 10_000
 
     package var exportedAt: Instant
@@ -12,17 +12,36 @@ package struct UserExport: Sendable, Hashable {
     package var deviceTopics: [DeviceTopics]
     /// Single pushes on record, the newest first.
     package var pushes: [RecordedPush]
+    /// Nil on the last page.
+    package var nextCursor: String?
 
     package init(
         exportedAt: Instant,
         user: UserResource,
         deviceTopics: [DeviceTopics] = [],
-        pushes: [RecordedPush] = []
+        pushes: [RecordedPush] = [],
+        nextCursor: String? = nil
     ) {
         self.exportedAt = exportedAt
         self.user = user
         self.deviceTopics = deviceTopics
         self.pushes = pushes
+        self.nextCursor = nextCursor
+    }
+
+    /// Adds the next page.
+    package mutating func append(_ page: UserExport) {
+        user.devices += page.user.devices
+        user.cards += page.user.cards
+        user.activities += page.user.activities
+        user.topics += page.user.topics
+        user.starts += page.user.starts
+        user.sentToday.starts += page.user.sentToday.starts
+        user.sentToday.pushes += page.user.sentToday.pushes
+        user.isTruncated = page.user.isTruncated
+        deviceTopics += page.deviceTopics
+        pushes += page.pushes
+        nextCursor = page.nextCursor
     }
 }
 
@@ -75,6 +94,7 @@ extension UserExport: APIAnswer, FieldwiseValue {
         .required("user", \.user, .object(UserResource.self)),
         .required("device_topics", \.deviceTopics, .list(of: .object(DeviceTopics.self))),
         .required("pushes", \.pushes, .list(of: .object(RecordedPush.self))),
+        .nullable("next_cursor", \.nextCursor, .string),
         make: Self.init
     )
 }

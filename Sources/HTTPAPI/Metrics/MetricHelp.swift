@@ -35,6 +35,8 @@ package enum MetricHelp {
         "tally_timeline_rows_lost_total": "Rows of the timeline that were dropped because the database was too slow.",
         "tally_webhook_requests_total": "Requests to webhooks, delivered or failed.",
         "tally_webhook_events_total": "Events that webhooks have accepted.",
+        "tally_webhooks_failing": "Webhooks whose last request failed, and that are tried again.",
+        "tally_webhooks_paused": "Webhooks that Tally has paused.",
         "tally_channels_known": "Channels at Apple that Tally has a record of.",
         "tally_channels_unknown": "Channels at Apple that Tally has no record of.",
         "tally_channels_at_apple": "Channels in the list of Apple at the last comparison.",

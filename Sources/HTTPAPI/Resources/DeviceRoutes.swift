@@ -37,8 +37,9 @@ extension Route {
             Route(.get, "/v1/apps/{bundle_id}/users/{user_id}", .scope(.read)) { call in
                 .ok(try await service.user(call.app(), call.segment("user_id", .userID)))
             },
-            Route(.get, "/v1/apps/{bundle_id}/users/{user_id}/export", .scope(.read)) { call in
-                .ok(try await service.exportUser(call.app(), call.segment("user_id", .userID)))
+            Route(.get, "/v1/apps/{bundle_id}/users/{user_id}/export", .scope(.read), query: ["cursor"]) { call in
+                let cursor = try call.page().cursor
+                return .ok(try await service.exportUser(call.app(), call.segment("user_id", .userID), cursor: cursor))
             },
             Route(.delete, "/v1/apps/{bundle_id}/users/{user_id}", .scope(.register)) { call in
                 try await service.eraseUser(call.app(), call.segment("user_id", .userID))

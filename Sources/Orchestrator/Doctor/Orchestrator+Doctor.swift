@@ -39,6 +39,8 @@ struct Examination: Sendable {
             checks += try await credentialChecks()
             checks += try await workChecks()
             checks += try await channelChecks()
+            checks += try await webhookChecks()
+            checks += try await ticketKeyChecks()
         } catch {
             checks.append(Self.unanswered(error))
         }

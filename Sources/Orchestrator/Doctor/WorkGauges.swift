@@ -38,6 +38,9 @@ struct WorkGauges: Service, CustomStringConvertible {
         }
         gauge("tally_leases_held").record(facts.held)
         gauge("tally_leases_stale").record(facts.stale)
+        let webhooks = try await WebhookFacts.counts(in: orchestrator.database)
+        gauge("tally_webhooks_failing").record(webhooks.failing)
+        gauge("tally_webhooks_paused").record(webhooks.paused)
     }
 
     private func gauge(_ label: String, _ dimensions: [(String, String)] = []) -> Gauge {

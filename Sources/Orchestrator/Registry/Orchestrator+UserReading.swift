@@ -9,11 +9,7 @@ extension Orchestrator {
     ///
     /// - Throws: 404 if no device, no topic and no audience names the user.
     package func user(_ app: BundleID, _ id: UserID) async throws -> UserResource {
-        try await user(app, id, limit: UserResource.limit)
-    }
-
-    /// The same with lists of another length.
-    func user(_ app: BundleID, _ id: UserID, limit: Int) async throws -> UserResource {
+        let limit = UserResource.limit
         let devices = try await devices(app, user: id, PageRequest(limit: limit))
         let names = devices.items.map(\.deviceID.rawValue)
         let results = try await database.pipeline([
@@ -23,7 +19,7 @@ extension Orchestrator {
             Self.sentToday(app, devices: names),
         ])
         let topics = try results[3].decoded(as: String.self).map { Topic(stored: $0) }
-        let starts = try Self.starts(in: results[4])
+        let starts = try results[4].map { row in try Self.start(in: row, from: 0) }
         let sent = try results[5].first(as: (Int64, Int64).self).map { starts, pushes in
             SentToday(starts: Int(starts), pushes: Int(pushes))
         }
@@ -56,27 +52,26 @@ extension Orchestrator {
         )
     }
 
-    private static func starts(in rows: Rows) throws -> [UserStart] {
-        try rows.decoded(as: (String, String, String, String?, PGTimestamp?).self).map {
-            activity,
-            device,
-            state,
-            reason,
-            sentAt in
-            UserStart(
-                activityID: ActivityID(stored: activity),
-                deviceID: DeviceID(stored: device),
-                state: try .stored(state),
-                reason: reason,
-                sentAt: sentAt.map { Instant($0) }
-            )
-        }
+    /// The columns of a start.
+    static let startColumns = """
+        a.activity_id, d.device_id, CASE s.state WHEN 'claimed' THEN 'pending' WHEN 'unknown' THEN 'unanswered'
+            WHEN 'settled' THEN 'confirmed' ELSE s.state::text END, s.reason, s.claimed_at
+        """
+
+    /// Reads ``startColumns``, which begin at a column.
+    static func start(in row: Row, from first: Int) throws -> UserStart {
+        UserStart(
+            activityID: ActivityID(stored: try row.decode(at: first)),
+            deviceID: DeviceID(stored: try row.decode(at: first + 1)),
+            state: try .stored(row.decode(at: first + 2)),
+            reason: try row.decode(at: first + 3),
+            sentAt: try row.decode(PGTimestamp?.self, at: first + 4).map { Instant($0) }
+        )
     }
 
     private static func starts(_ app: BundleID, devices: [String], _ limit: Int) -> Query {
         """
-        SELECT a.activity_id, d.device_id, CASE s.state WHEN 'claimed' THEN 'pending' WHEN 'unknown' THEN 'unanswered'
-                   WHEN 'settled' THEN 'confirmed' ELSE s.state::text END, s.reason, s.claimed_at
+        SELECT \(unescaped: startColumns)
         FROM unnest(\(devices)) AS n(device_id)
         CROSS JOIN LATERAL (
             SELECT device_key, device_id FROM devices
@@ -88,7 +83,7 @@ extension Orchestrator {
         """
     }
 
-    private static func sentToday(_ app: BundleID, devices: [String]) -> Query {
+    static func sentToday(_ app: BundleID, devices: [String]) -> Query {
         """
         SELECT coalesce(sum(started.count), 0)::int8, coalesce(sum(pushed.count), 0)::int8
         FROM unnest(\(devices)) AS n(device_id)

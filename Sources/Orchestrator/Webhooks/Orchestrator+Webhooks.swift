@@ -159,9 +159,11 @@ extension Orchestrator {
         sealed: [UInt8]?
     ) -> Query {
         """
-        INSERT INTO webhooks (bundle_id, webhook_id, url, kinds, batch_size, secret_sealed, pause_reason, transaction_id, event_id)
+        INSERT INTO webhooks (bundle_id, webhook_id, url, kinds, batch_size, secret_sealed, pause_reason, paused_at,
+            transaction_id, event_id)
         VALUES (\(app.rawValue), \(id.rawValue), \(request.url), \(request.kinds)::text[], \(Int16(request.maxEvents)), \(sealed),
-            \(request.pauseReason), pg_snapshot_xmin(pg_current_snapshot()), 0)
+            \(request.pauseReason), CASE WHEN \(request.isPaused) THEN clock_timestamp() END,
+            pg_snapshot_xmin(pg_current_snapshot()), 0)
         RETURNING \(unescaped: webhookColumns)
         """
     }
@@ -177,6 +179,7 @@ extension Orchestrator {
         UPDATE webhooks
         SET url = \(request.url), kinds = \(request.kinds)::text[], batch_size = \(Int16(request.maxEvents)),
             secret_sealed = coalesce(\(sealed), secret_sealed), pause_reason = \(request.pauseReason),
+            paused_at = CASE WHEN \(request.isPaused) THEN coalesce(paused_at, clock_timestamp()) END,
             version = version + 1, failures = 0, failing_since = NULL, next_try_at = NULL, last_error = NULL,
             message_id = CASE WHEN kinds IS NOT DISTINCT FROM \(request.kinds)::text[] THEN message_id END
         WHERE bundle_id = \(app.rawValue) AND webhook_id = \(id.rawValue)

@@ -90,21 +90,23 @@ struct WebhookStore: Sendable {
         }.first
     }
 
-    /// Stores that everything up to `place` is delivered or not wanted.
+    /// Stores that everything up to `place` is delivered or not wanted, and what is sent next.
     ///
     /// - Returns: False if the worker has to stop.
     func advance(
         _ webhook: DueWebhook,
         to place: EventCursor,
         at time: Instant?,
-        delivered: Bool
+        delivered: Bool,
+        _ next: WebhookMessage? = nil
     ) async throws -> Bool {
         let at = time.map { PGTimestamp(microseconds: $0.microseconds) }
         return try await database.execute(
             """
             UPDATE webhooks SET transaction_id = \(String(place.transaction))::xid8, event_id = \(place.event),
-                read_at = coalesce(\(at), clock_timestamp()), message_id = NULL,
-                message_transaction_id = NULL, message_event_id = NULL, failures = 0, failing_since = NULL, next_try_at = NULL,
+                read_at = coalesce(\(at), clock_timestamp()), message_id = \(next?.id),
+                message_transaction_id = \(next.map { String($0.end.transaction) })::xid8,
+                message_event_id = \(next?.end.event), failures = 0, failing_since = NULL, next_try_at = NULL,
                 last_error = NULL,
                 delivered_at = CASE WHEN \(delivered) THEN clock_timestamp() ELSE delivered_at END
             WHERE \(unescaped: Self.isKnown(webhook))
@@ -142,7 +144,7 @@ struct WebhookStore: Sendable {
         _ = try await database.execute(
             """
             WITH paused AS (
-                UPDATE webhooks SET pause_reason = \(reason.rawValue), version = version + 1, last_error = \(error),
+                UPDATE webhooks SET pause_reason = \(reason.rawValue), paused_at = clock_timestamp(), version = version + 1, last_error = \(error),
                     next_try_at = NULL
                 WHERE \(unescaped: Self.isKnown(webhook))
                 RETURNING bundle_id, webhook_id, pause_reason, last_error

@@ -23,8 +23,9 @@ struct WebhookWorker: Sendable {
     func run() async throws {
         guard var webhook = try await store.begin(key) else { return }
         let endpoint = sender.endpoint(at: webhook.url)
+        var ahead = Ahead()
         while mayGoOn(), !Task.isCancelled {
-            guard let batch = try await nextBatch(&webhook) else { return }
+            guard let batch = try await nextBatch(&webhook, &ahead) else { return }
             guard let last = batch.events.last else {
                 // Nothing that this webhook wants, or retention has deleted it.
                 let place = webhook.message?.end ?? batch.next
@@ -39,7 +40,9 @@ struct WebhookWorker: Sendable {
             case .delivered:
                 count("delivered", events: batch.events.count)
                 let place = webhook.message?.end ?? last.cursor
-                guard try await move(&webhook, to: place, at: last.at, delivered: true) else { return }
+                ahead.isAnswering = true
+                let next = ahead.message(of: webhook.batchSize)
+                guard try await move(&webhook, to: place, at: last.at, delivered: true, next) else { return }
             case .retry(let pause, let error):
                 count("failed")
                 return try await store.postpone(webhook, by: pause, error: error)
@@ -64,20 +67,44 @@ struct WebhookWorker: Sendable {
         var isEnd = false
     }
 
+    /// Events that were read and are in no message that has left.
+    private struct Ahead {
+        var events: [EventRecord] = []
+        /// Whether the receiver has accepted a message. Before that only one is read: who waits for a dead receiver should
+        /// hold little in memory.
+        var isAnswering = false
+
+        /// A new message of the first events; nil if there is none.
+        func message(of size: Int) -> WebhookMessage? {
+            events.prefix(size).last.map { WebhookMessage(id: WebhookWorker.newID(), end: $0.cursor) }
+        }
+
+        /// The events of a message, if they were read ahead.
+        mutating func take(_ message: WebhookMessage) -> [EventRecord] {
+            let taken = Array(events.prefix { $0.cursor <= message.end })
+            events.removeFirst(taken.count)
+            return taken
+        }
+    }
+
     /// The events of the message that is on its way, or of a new one, which it stores first; nil: the worker stops.
-    private func nextBatch(_ webhook: inout DueWebhook) async throws -> Batch? {
-        if let message = webhook.message { return try await events(of: webhook, until: message.end) }
+    private func nextBatch(_ webhook: inout DueWebhook, _ ahead: inout Ahead) async throws -> Batch? {
+        if let message = webhook.message {
+            let read = ahead.take(message)
+            if !read.isEmpty { return Batch(events: read, next: message.end) }
+            return try await events(of: webhook, until: message.end)
+        }
         let page = try await orchestrator.record.feed.page(
             after: webhook.place,
             matching: webhook.filter,
-            limit: webhook.batchSize,
+            limit: ahead.isAnswering ? EventStore.scanned : webhook.batchSize,
             until: .now + patience
         )
-        guard let last = page.events.last else { return Batch(next: page.next, isEnd: true) }
-        let message = WebhookMessage(id: Self.newID(), end: last.cursor)
+        ahead.events = page.events
+        guard let message = ahead.message(of: webhook.batchSize) else { return Batch(next: page.next, isEnd: true) }
         guard try await store.prepare(webhook, message) else { return nil }
         webhook.message = message
-        return Batch(events: page.events, next: page.next)
+        return Batch(events: ahead.take(message), next: message.end)
     }
 
     /// The events of a message that may have been sent before, read again.
@@ -97,22 +124,23 @@ struct WebhookWorker: Sendable {
         return batch
     }
 
-    /// Stores the new place.
+    /// Stores the new place, and with it the message that is sent next: one commit for each message.
     private func move(
         _ webhook: inout DueWebhook,
         to place: EventCursor,
         at time: Instant?,
-        delivered: Bool
+        delivered: Bool,
+        _ next: WebhookMessage? = nil
     ) async throws -> Bool {
-        guard try await store.advance(webhook, to: place, at: time, delivered: delivered) else {
+        guard try await store.advance(webhook, to: place, at: time, delivered: delivered, next) else {
             return false
         }
         webhook.place = place
-        webhook.message = nil
+        webhook.message = next
         return true
     }
 
-    private static func newID() -> String { "msg_" + Base64URL.encode(SecureRandom.bytes(18)) }
+    fileprivate static func newID() -> String { "msg_" + Base64URL.encode(SecureRandom.bytes(18)) }
 
     // MARK: Sending
 

@@ -49,7 +49,12 @@ extension TallyClient {
 
     /// All that is stored of a user.
     package func exportUser(_ app: BundleID, _ id: UserID) async throws(ClientError) -> UserExport {
-        try await answer(UserExport.self, to: .get("/v1/apps/\(app)/users/\(id)/export"))
+        let path: APIPath = "/v1/apps/\(app)/users/\(id)/export"
+        var whole = try await answer(UserExport.self, to: .get(path))
+        while let cursor = whole.nextCursor {
+            whole.append(try await answer(UserExport.self, to: .get(path, query: [("cursor", cursor)])))
+        }
+        return whole
     }
 
     /// Erases a user's devices, tokens and subscriptions.

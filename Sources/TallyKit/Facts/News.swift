@@ -1,6 +1,7 @@
 /// What a report says.
 package enum News: Codable, Hashable, Sendable {
     case phone(PhoneFacts, session: Int)
+    case topics([String])
     case card(CardNews)
 
     /// Whether it says that a card is gone.

@@ -31,11 +31,15 @@ public struct TicketRequest: Codable, Hashable, Sendable {
     public let activities: [String]?
     /// True after a sign-out: the ticket must name no user.
     public let signedOut: Bool
+    /// Topics that this phone follows or followed, which the ticket must allow: `topics` of the ticket. Nil: none. The app
+    /// chose them, so your backend decides which of them anybody may follow. A ticket has at most 64, and `team:*` allows
+    /// all that begin so.
+    public let topics: [String]?
     /// Tells requests apart that look alike, such as those for two users.
     package var number = 0
 
     private enum CodingKeys: String, CodingKey {
-        case environment, activities
+        case environment, activities, topics
         case deviceID = "device_id"
         case signedOut = "signed_out"
     }
@@ -55,6 +59,8 @@ package struct HeldTicket: Codable, Hashable, Sendable {
     let session: Int
     /// Those that it names; nil: those that Tally knows for the device.
     let activities: [String]?
+    /// Those that it was asked to allow.
+    let topics: [String]?
     let since: Moment
     let until: Moment
 
@@ -62,6 +68,7 @@ package struct HeldTicket: Codable, Hashable, Sendable {
         text = ticket.ticket
         self.session = session
         activities = request.activities
+        topics = request.topics
         since = now
         let life = ticket.expiresAt.timeIntervalSince1970 - now
         until = now + (life > 0 && life <= Self.longest ? life - min(Self.margin, life / 10) : Self.unjudged)

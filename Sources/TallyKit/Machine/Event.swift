@@ -19,6 +19,8 @@ package enum Event: Sendable {
     case notStarted(activity: String)
     /// The app ends a card, which no stream may have told before.
     case ending(SeenCard)
+    /// What this phone follows from now on: the whole list.
+    case topics([String])
     /// Who is signed in, as the app says at each launch.
     case signedIn(String)
     case signedOut

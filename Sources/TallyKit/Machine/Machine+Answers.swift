@@ -13,7 +13,7 @@ extension Machine {
             // Tally has no such card either.
             confirm(flight, at: now)
         case 404:
-            let code: KitProblem.Code = subject == .phone ? .reportRefused : .activityUnknown
+            let code: KitProblem.Code = subject.activity == nil ? .reportRefused : .activityUnknown
             trials[subject, default: Trial()].fail(at: now, using: &random)
             tell(problem(code, answer, subject), &actions)
         case 408, 429, 500...:
@@ -45,6 +45,9 @@ extension Machine {
             if memory.signedOut, memory.leaver != nil, memory.lateStarts == nil {
                 memory.lateStarts = Pause(Self.lateStarts, from: now)
             }
+        case .topics:
+            memory.confirmedTopics = confirmed
+            if case .topics(let topics) = confirmed.news { memory.toldTopics = topics }
         case .activity(let activity):
             memory.confirmedCards[activity] = confirmed
             if case .card(let news) = confirmed.news, news.reach != .gone {

@@ -24,9 +24,9 @@ extension Machine {
         for subject in due { send(subject, at: now, &actions) }
     }
 
-    /// All that there is to report on, the phone first.
+    /// All that there is to report on, the phone first: Tally then knows who has it.
     private var subjects: [Subject] {
-        [.phone] + memory.activities.map { .activity($0) }
+        [.phone, .topics] + memory.activities.map { .activity($0) }
     }
 
     /// The next report: what Tally has not confirmed, or was not asked for long. Nil if there is nothing to report.
@@ -37,6 +37,10 @@ extension Machine {
         case .phone:
             news = memory.facts.map { .phone($0, session: memory.session) }
             confirmed = memory.confirmedPhone
+        case .topics:
+            guard case .phone(_, memory.session) = memory.confirmedPhone?.news else { return nil }
+            news = memory.topics.map { .topics($0) }
+            confirmed = memory.confirmedTopics
         case .activity(let activity):
             news = memory.news(of: activity).map { .card($0) }
             // A reading has missed the card, and the next one decides.
@@ -67,7 +71,11 @@ extension Machine {
             return
         }
         memory.generation += 1
-        if subject == .phone { memory.hasToldUser = true }
+        switch news {
+        case .phone: memory.hasToldUser = true
+        case .topics: memory.toldTopics = memory.namedTopics
+        case .card: break
+        }
         let report = Report(
             number: memory.generation,
             subject: subject,

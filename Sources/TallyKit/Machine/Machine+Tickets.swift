@@ -1,6 +1,7 @@
 extension Machine {
     /// Tally knows by itself the cards that pushes started. A ticket that names activities covers no others.
     func covers(_ ticket: HeldTicket, _ subject: Subject) -> Bool {
+        if subject == .topics { return Set(memory.namedTopics).isSubset(of: ticket.topics ?? []) }
         guard let activity = subject.activity else { return true }
         return ticket.activities?.contains(activity) ?? !mustBeNamed(activity)
     }
@@ -13,13 +14,14 @@ extension Machine {
 
     mutating func ask(for subject: Subject, at now: Moment, _ actions: inout [Action]) {
         guard asked == nil, ticketTrial.due(at: now) == nil, let facts = memory.facts else { return }
-        let activities = memory.activities
+        let (activities, topics) = (memory.activities, memory.namedTopics)
         ticketCount += 1
         let request = TicketRequest(
             deviceID: memory.deviceID,
             environment: facts.environment,
             activities: activities.contains(where: mustBeNamed) ? activities : nil,
             signedOut: memory.signedOut,
+            topics: topics.isEmpty ? nil : topics,
             number: ticketCount
         )
         asked = request

@@ -26,6 +26,7 @@ extension Machine {
         asked = nil
         ticketTrial = Trial()
         trials[.phone] = nil
+        trials[.topics] = nil
     }
 
     /// All cards of the user who leaves end.

@@ -84,6 +84,7 @@ package struct Machine: Sendable {
         case .ending(let card):
             see(card, at: now, &actions)
             if memory.cards[card.id]?.endedByApp == nil { memory.cards[card.id]?.endedByApp = .asked }
+        case .topics(let topics): memory.topics = Set(topics).sorted()
         case .signedIn(let user): signIn(user, at: now, &actions)
         case .signedOut: signOut(at: now, &actions)
         case .ticket(let ticket, let request, let failure): take(ticket, for: request, failure, at: now, &actions)

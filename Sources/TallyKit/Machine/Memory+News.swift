@@ -2,6 +2,12 @@ extension Memory {
     /// The activities that had a card on this phone, in order.
     var activities: [String] { Set(cards.values.map(\.activity)).sorted() }
 
+    /// What a report of the topics names or takes away. A report changes only topics that its ticket allows.
+    var namedTopics: [String] {
+        guard let topics else { return [] }
+        return Set(topics).union(toldTopics ?? []).sorted()
+    }
+
     /// Activities whose card Tally does not know as it is now.
     var unconfirmedActivities: [String] {
         activities.filter { activity in

@@ -29,6 +29,11 @@ package struct Memory: Codable, Hashable, Sendable {
     package var pause: Pause?
     package var facts: PhoneFacts?
     package var confirmedPhone: Confirmed?
+    /// What this phone follows, as the app said last; nil if it never did. In order, each once.
+    package var topics: [String]?
+    /// Topics that Tally may have heard of this phone: what was confirmed last, and all that was sent since.
+    package var toldTopics: [String]?
+    package var confirmedTopics: Confirmed?
     /// By ActivityKit's id.
     package var cards: [String: Card] = [:]
     package var cardCount = 0
@@ -50,6 +55,8 @@ package struct Memory: Codable, Hashable, Sendable {
         self.installation = installation
         ticket = nil
         confirmedPhone = nil
+        toldTopics = nil
+        confirmedTopics = nil
         confirmedCards = [:]
     }
 }

@@ -4,7 +4,7 @@ extension Report {
     /// The path after `/v1/apps/{app}`.
     package var path: String {
         switch subject {
-        case .phone: "devices/\(deviceID)"
+        case .phone, .topics: "devices/\(deviceID)"
         case .activity(let activity): "activities/\(activity)/subscriptions/\(deviceID)"
         }
     }
@@ -18,6 +18,7 @@ extension Report {
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return switch news {
         case .phone(let facts, _): try encoder.encode(PhoneBody(facts, installation: installation, generation: number))
+        case .topics(let topics): try encoder.encode(TopicsBody(topics, of: self))
         case .card(let card): try encoder.encode(CardBody(card, of: self))
         }
     }
@@ -49,6 +50,23 @@ private struct PhoneBody: Encodable {
         deviceToken = facts.deviceToken
         let tokens = facts.startTokens.mapValues { StartToken(token: $0, generation: generation) }
         startTokens = tokens.isEmpty ? nil : tokens
+    }
+}
+
+/// The body of `PUT …/devices/{id}` that says what the phone follows. What it leaves out stays as it is.
+private struct TopicsBody: Encodable {
+    var environment: String
+    var installation: String
+    var osVersion: String
+    var appVersion: String
+    var topics: [String]
+
+    init(_ topics: [String], of report: Report) {
+        environment = report.facts.environment
+        installation = report.installation
+        osVersion = report.facts.osVersion
+        appVersion = report.facts.appVersion
+        self.topics = topics
     }
 }
 

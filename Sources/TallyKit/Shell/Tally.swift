@@ -132,6 +132,16 @@ public final class Tally {
         driver.take(.signedOut)
     }
 
+    /// Says what this phone follows, whoever is signed in: the whole list, which replaces the one before. It is stored, so Tally
+    /// learns of it even if it cannot be reached now. The ticket must allow the topics.
+    ///
+    /// What a user follows on all devices, your backend tells Tally.
+    ///
+    /// - Parameter topics: Such as `team:ajax`, up to 200. Empty: none.
+    public func setTopics(_ topics: [String]) {
+        driver.take(.topics(topics))
+    }
+
     /// Reports the token of ordinary pushes, for wake-ups and fallback alerts.
     ///
     /// - Parameter token: From `didRegisterForRemoteNotificationsWithDeviceToken`.

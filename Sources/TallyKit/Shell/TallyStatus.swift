@@ -10,6 +10,8 @@ public struct TallyStatus: Hashable, Sendable {
     public let startTokens: [String]
     /// Whether the last change of user is known to Tally.
     public let userConfirmed: Bool
+    /// The topics that Tally has confirmed for this phone.
+    public let topics: [String]
     /// When Tally confirmed the cards last, by activity.
     public let cardsConfirmed: [String: Date]
     /// Activities whose card Tally does not know as it is now.
@@ -25,6 +27,7 @@ public struct TallyStatus: Hashable, Sendable {
             startTokens = []
             userConfirmed = false
         }
+        topics = if case .topics(let topics) = memory?.confirmedTopics?.news { topics } else { [] }
         cardsConfirmed = memory?.confirmedCards.mapValues { Date(timeIntervalSince1970: $0.at) } ?? [:]
         cardsWaiting = memory?.unconfirmedActivities ?? []
     }

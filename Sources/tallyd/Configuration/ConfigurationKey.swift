@@ -89,6 +89,10 @@ struct ConfigurationKey: Sendable {
         "TALLY_WEBHOOK_ALLOW",
         "addresses besides public ones that webhooks may reach, also by http, as 10.0.0.0/8,::1; default none"
     )
+    static let webhookCAFile = ConfigurationKey(
+        "TALLY_WEBHOOK_CA_FILE",
+        "PEM file with trust roots for webhooks in addition to the system's"
+    )
     static let eventRetention = ConfigurationKey(
         "TALLY_EVENT_RETENTION_DAYS",
         "how long events are kept, 1 to 365; default 7"

@@ -38,6 +38,8 @@ struct DaemonConfiguration: Sendable {
     var apnsRetryMaximum = Self.standard.retryCap
     /// What webhooks may reach besides public addresses.
     var webhookAllowed: [AddressBlock] = []
+    /// What webhooks trust besides the system's certificates.
+    var webhookCAFile: String?
     var eventRetention = Self.standard.eventRetention
     /// Nil: forever.
     var activityRetention = Self.standard.activityRetention
@@ -100,6 +102,7 @@ extension DaemonConfiguration {
             try APNSProxy(url: url, name: ConfigurationKey.apnsProxy.name)
         }
         if let seconds = try reader.integer(.apnsRetryMaximum, in: 1...3600) { apnsRetryMaximum = .seconds(seconds) }
+        webhookCAFile = try reader.text(.webhookCAFile)
         if let list = try reader.text(.webhookAllow) { webhookAllowed = try Self.addressBlocks(list) }
         if let days = try reader.integer(.eventRetention, in: 1...365) { eventRetention = .seconds(days * 86_400) }
         activityRetention = try Self.retention(reader, .activityRetention, default: activityRetention)
@@ -204,7 +207,8 @@ extension DaemonConfiguration {
             .databaseURL, .databaseConnections, .httpHost, .httpPort, .phonesHost, .phonesPort, .metricsHost,
             .metricsPort, .httpRateLimit, .console, .intakeLimit, .intakeWait, .ringSize,
             .masterKey, .bootstrapKey, .apnsCAFile, .apnsHTTP2, .apnsProxy,
-            .apnsRetryMaximum, .webhookAllow, .eventRetention, .activityRetention, .auditRetention, .logLevel,
+            .apnsRetryMaximum, .webhookAllow, .webhookCAFile, .eventRetention, .activityRetention, .auditRetention,
+            .logLevel,
             .logFormat, .drainDelay,
         ]
             + APNSEnvironment.allCases.flatMap { environment in

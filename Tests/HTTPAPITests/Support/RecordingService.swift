@@ -237,7 +237,9 @@ final class RecordingService: TallyService {
     func device(_ app: BundleID, _ id: DeviceID) async throws -> DeviceResource { try reach("device \(app) \(id)") }
     func deleteDevice(_ app: BundleID, _ id: DeviceID) async throws { try done("deleteDevice \(app) \(id)") }
     func user(_ app: BundleID, _ id: UserID) async throws -> UserResource { try reach("user \(app) \(id)") }
-    func exportUser(_ app: BundleID, _ id: UserID) async throws -> UserExport { try reach("exportUser \(app) \(id)") }
+    func exportUser(_ app: BundleID, _ id: UserID, cursor: String?) async throws -> UserExport {
+        try reach("exportUser \(app) \(id) \(cursor ?? "-")")
+    }
     func eraseUser(_ app: BundleID, _ id: UserID) async throws { try done("eraseUser \(app) \(id)") }
 
     func putTopics(

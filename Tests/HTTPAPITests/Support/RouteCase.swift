@@ -112,7 +112,7 @@ struct RouteCase: CustomTestStringConvertible, Sendable {
         .init(.get, mine + "/devices/d1", .scope(.read), "device com.example.mine d1"),
         .init(.delete, mine + "/devices/d1", .scope(.register), "deleteDevice com.example.mine d1"),
         .init(.get, mine + "/users/u1", .scope(.read), "user com.example.mine u1"),
-        .init(.get, mine + "/users/u1/export", .scope(.read), "exportUser com.example.mine u1"),
+        .init(.get, mine + "/users/u1/export?cursor=c", .scope(.read), "exportUser com.example.mine u1 c"),
         .init(.delete, mine + "/users/u1", .scope(.register), "eraseUser com.example.mine u1"),
         .init(.get, mine + "/topics?limit=7", .scope(.read), "topics com.example.mine 7 -"),
         .init(.get, mine + "/users/u1/topics", .scope(.read), "topics com.example.mine user u1"),

@@ -3,6 +3,7 @@ import ActivityModel
 import JSON
 import OrchestratorTestSupport
 import Postgres
+import Store
 import Testing
 
 @testable import Orchestrator
@@ -83,11 +84,57 @@ struct PeopleTests {
         }
     }
 
+    @Test(
+        "An export in small pages has the same as one page, each entry once, in the same order",
+        arguments: [1, 2, 3, 7]
+    )
+    func exportPages(limit: Int) async throws {
+        try await withWorld { world in
+            try await world.register("other", token: "5b01", user: "bob")
+            for number in 1...4 { try await world.register("phone-\(number)", token: "5a0\(number)", user: "ada") }
+            try await follow(["ajax"], .user(Self.ada), in: world)
+            try await follow(["by itself"], .device(DeviceID(stored: "phone-3")), in: world)
+            for match in ["final", "semi"] {
+                try await world.start(match, to: Audience(topics: [Topic(stored: "ajax")]))
+                try await world.settle()
+                for number in 1...4 {
+                    try await world.follow("phone-\(number)", token: "a\(match.count)0\(number)", in: match)
+                }
+                try await world.update(match, score: 1)
+                try await world.settle()
+            }
+            try await world.writeTimeline()
+            var pages = UserExportPages(orchestrator: world.orchestrator, app: world.app, user: Self.ada)
+            let whole = try await pages.page(nil)
+            #expect(whole.nextCursor == nil && !whole.user.isTruncated)
+            #expect(whole.user.devices.count == 4 && whole.user.cards.count == 8 && whole.user.starts.count == 8)
+            #expect(whole.user.activities.count == 2 && whole.deviceTopics.count == 1 && whole.pushes.count >= 16)
+            #expect(whole.user.sentToday.starts == 8)
+            pages.limit = limit
+            var sum = try await pages.page(nil)
+            while let cursor = sum.nextCursor {
+                let page = try await pages.page(cursor)
+                let user = page.user
+                #expect(
+                    user.devices.count + user.cards.count + user.activities.count + user.starts.count
+                        + page.pushes.count
+                        <= limit
+                )
+                sum.append(page)
+            }
+            sum.exportedAt = whole.exportedAt
+            #expect(sum == whole)
+            for cursor in ["x", PageCursor(values: ["cards", "1"]).text, PageCursor(values: ["lists"]).text] {
+                await #expect(throws: PageCursor.refused) { try await pages.page(cursor) }
+            }
+        }
+    }
+
     @Test("An export has all of it, and after the erasure there is nothing")
     func export() async throws {
         try await withWorld { world in
             try await scene(in: world)
-            let export = try await world.orchestrator.exportUser(world.app, Self.ada)
+            let export = try await world.orchestrator.exportUser(world.app, Self.ada, cursor: nil)
             #expect(export.user.devices.map(\.deviceID.rawValue) == ["phone"])
             #expect(export.user.topics.map(\.rawValue) == ["ajax"])
             #expect(export.deviceTopics.map(\.deviceID.rawValue) == ["phone"])
@@ -97,7 +144,7 @@ struct PeopleTests {
             #expect(!text.contains("beef") && !text.contains("other"))
             try await world.orchestrator.eraseUser(world.app, Self.ada)
             await #expect(throws: Problem.notFound("the user")) {
-                try await world.orchestrator.exportUser(world.app, Self.ada)
+                try await world.orchestrator.exportUser(world.app, Self.ada, cursor: nil)
             }
             #expect(try await world.number("SELECT count(*) FROM topic_follows") == 0)
         }

@@ -208,6 +208,36 @@ struct TopicAudienceTests {
     }
 
     @Test(
+        "By policy a card whose start is on its way at the unfollow ends when it reports its token, unless its device is back",
+        arguments: [OnUnfollow.keep, .end],
+        [false, true]
+    )
+    func onItsWay(onUnfollow: OnUnfollow, isBack: Bool) async throws {
+        try await withWorld(policy: { $0.onUnfollow = onUnfollow }) { world in
+            for number in 1...2 {
+                try await world.register("d\(number)", token: "5a0\(number)", user: number == 1 ? "ada" : "bob")
+            }
+            for user in ["ada", "bob"] { try await follow("ajax", user: user, in: world) }
+            let gate = world.recorder.close()
+            try await world.start(to: Self.audience("ajax"))
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await world.settle() }
+                await gate.arrivals()
+                try await follow("psv", user: "ada", in: world)
+                if isBack { try await follow("ajax", user: "ada", in: world) }
+                world.recorder.open()
+                try await group.waitForAll()
+            }
+            #expect(try await sent(in: world) == ["5a01", "5a02"])
+            for number in 1...2 { try await world.follow("d\(number)", token: "aa0\(number)") }
+            #expect(try await sent(in: world, "end") == (onUnfollow == .end && !isBack ? ["aa01"] : []))
+            try await world.update(score: 1)
+            let updated = onUnfollow == .end && !isBack ? ["aa02"] : ["aa01", "aa02"]
+            #expect(try await sent(in: world, "update") == updated)
+        }
+    }
+
+    @Test(
         "A topic that is removed starts nobody any more; added again with other limits, its followers are enrolled anew"
     )
     func removed() async throws {

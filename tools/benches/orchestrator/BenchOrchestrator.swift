@@ -33,6 +33,7 @@ enum BenchOrchestrator {
         case "registrations": try await report(Registrations(options).run())
         case "load": try await report(Load(options).run())
         case "schedules": try await report(DueSchedules(options).run())
+        case "webhooks": try await report(WebhookPosts(options).run())
         default: throw Mistake("unknown mode \(options.mode)")
         }
     }

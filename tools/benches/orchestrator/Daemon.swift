@@ -27,7 +27,11 @@ struct Daemon: Sendable {
     /// Of `options`, `--database` is the URL, `--port` the sink's and `--ca` the file with its authority.
     ///
     /// - Throws: What an option lacks, or why the URL or the authority cannot be used.
-    init(_ options: Options, masterKey: SymmetricKey = .generate()) throws {
+    init(
+        _ options: Options,
+        masterKey: SymmetricKey = .generate(),
+        webhooks: (any WebhookSender)? = nil
+    ) throws {
         self.masterKey = masterKey
         var pool = Database.Configuration()
         pool.maximumConnections = 16
@@ -52,6 +56,7 @@ struct Daemon: Sendable {
         orchestrator = Orchestrator(
             database: database,
             sender: sender,
+            webhooks: webhooks,
             masterKeys: MasterKeys(masterKey),
             settings: OrchestratorSettings(),
             logger: Self.logger

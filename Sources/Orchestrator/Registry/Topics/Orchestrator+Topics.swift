@@ -123,7 +123,9 @@ extension Orchestrator {
     /// Ends the cards of devices that a change of topics takes out of an audience, if the policy wants that.
     func endCards(of deviceKeys: [Int64], _ change: TopicChange, on connection: PostgresConnection) async throws {
         guard !change.isNone, !deviceKeys.isEmpty else { return }
-        let found = try await connection.pipeline([.planningOnce, TopicRows.cardsToEnd(of: deviceKeys, change)])[1]
+        let found = try await connection.pipeline([
+            .planningOnce, TopicRows.claimedStarts(of: deviceKeys), TopicRows.cardsToEnd(of: deviceKeys, change),
+        ])[2]
         let cards = try found.decoded(as: (Int64, Int64).self).map { CardKey(activityKey: $0, deviceKey: $1) }
         guard !cards.isEmpty else { return }
         _ = try await connection.pipeline(CardKey.hold(cards) + LeavingCards.statements(cards, starts: .cancelled))

@@ -92,6 +92,20 @@ enum TopicRows {
         """
     }
 
+    /// The statement that waits for answers to starts of devices which are being stored at this moment. Then the cards that
+    /// they made can be seen. Answers that are stored later see the change.
+    static func claimedStarts(of deviceKeys: [Int64]) -> Query {
+        """
+        SELECT s.device_key FROM unnest(\(deviceKeys)) AS k(device_key)
+        CROSS JOIN LATERAL (
+            SELECT activity_key, device_key FROM starts
+            WHERE starts.device_key = k.device_key AND state = 'claimed' OFFSET 0
+        ) AS o
+        JOIN starts AS s ON \(unescaped: Query.byKey("s", "o", "activity_key", "device_key"))
+        ORDER BY s.activity_key, s.device_key FOR NO KEY UPDATE OF s
+        """
+    }
+
     /// The statement that finds the cards which a change of topics ends by policy. They are cards of these devices in
     /// activities with a topic of the change, and the audience no longer covers them. Run it after the change is
     /// stored.

@@ -146,6 +146,20 @@ struct StartResults: Sendable {
             """
     }
 
+    /// SQL of whether a card is to end as soon as it reports its token: its device left the audience by its topics while
+    /// the start was on its way. Then there was no card yet that the change of topics could end. The starts are locked
+    /// here and there, so one of the two sees the other.
+    private func isLeaving(_ activity: ActivitySnapshot) -> String {
+        guard activity.policy.onUnfollow == .end else { return "false" }
+        return """
+            r.mode = 'token' AND EXISTS (
+                SELECT FROM audience_topics AS m WHERE m.activity_key = a.activity_key OFFSET 0
+            ) AND NOT coalesce((
+                SELECT \(AudienceCoverage.condition) FROM devices AS d WHERE d.device_key = r.device_key OFFSET 0
+            ), true)
+            """
+    }
+
     /// A phone on the channel whose start was on its way while something newer was broadcast may have missed that.
     private func subscriptions(_ started: [Started], _ activity: ActivitySnapshot) -> Query {
         let started = started.sorted { $0.0.deviceKey < $1.0.deviceKey }
@@ -154,9 +168,10 @@ struct StartResults: Sendable {
         }
         return """
             INSERT INTO subscriptions (activity_key, device_key, mode, state, frequent, known_revision, due_at, started_at,
-                check_at)
+                check_at, leaving)
             SELECT a.activity_key, r.device_key, r.mode::subscription_mode, v.state, r.frequent, \(activity.newest),
-                   CASE v.state WHEN 'due' THEN clock_timestamp() END, r.claimed_at, r.claimed_at + r.check_after
+                   CASE v.state WHEN 'due' THEN clock_timestamp() END, r.claimed_at, r.claimed_at + r.check_after,
+                   \(unescaped: isLeaving(activity))
             FROM unnest(
                 \(started.map(\.0.deviceKey)), \(started.map(\.mode)), \(started.map(\.0.frequent)),
                 \(started.map(\.0.claimedAt)), \(checks)
