@@ -103,7 +103,9 @@ package final class EventFeed: Service, CustomStringConvertible {
             await self.settleRestored()
             while !Task.isCancelled {
                 await self.look()
-                try? await Task.sleep(for: self.interval)  // throws only when cancelled
+                // A daemon at rest should use next to no CPU.
+                let isNeeded = self.readers.withLock(\.isNeeded)
+                try? await Task.sleep(for: isNeeded ? self.interval : self.interval * 3)  // throws only when cancelled
             }
         }
         wake { $0.stop() }
