@@ -68,7 +68,7 @@ struct Dispatcher: Service, CustomStringConvertible {
 
     /// Takes back the slots of workers that only wait, and the leases that no worker was free for.
     private func lookAfterWorkers(_ slots: WorkerSlots) async {
-        let interval = orchestrator.settings.pollInterval
+        let settings = orchestrator.settings
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 if slots.takeBackSilent() { self.wakeUps.goOn() }
@@ -77,8 +77,8 @@ struct Dispatcher: Service, CustomStringConvertible {
                 } catch {
                     self.orchestrator.logger.failed("cannot give leases back", error)
                 }
-                // A daemon at rest should use next to no CPU.
-                try? await Task.sleep(for: slots.isIdle ? interval * 3 : interval)  // throws only when cancelled
+                let pause = slots.isIdle ? settings.pollIntervalAtRest : settings.pollInterval
+                try? await Task.sleep(for: pause)  // throws only when cancelled
             }
         }
     }
