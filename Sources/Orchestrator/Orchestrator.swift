@@ -79,12 +79,12 @@ package final class Orchestrator: Sendable {
         changes = ChangeStore(database: database, skews: store.skews)
         ledger = BudgetLedger(database: database)
         sweeps = ChannelSweepStore(database: database)
-        dueWork = DueWork(database: database, interval: settings.pollInterval, logger: logger)
+        dueWork = DueWork(database: database, settings: settings, logger: logger)
         deliveries = DeliveryTimes(factory: metrics)
         channelGauges = ChannelGauges(factory: metrics)
         heldConnections = HeldConnections(of: database.configuration.maximumConnections)
         partitions = PartitionKeeper(database: database, uptime: settings.uptime, logger: logger)
-        record = Record(database: database, interval: settings.pollInterval, logger: logger)
+        record = Record(database: database, settings: settings, logger: logger)
         counter = DeliveryCounter(database: database)
         facts = ExpiringCache(lifetime: .seconds(60), limit: 100_000) { ContinuousClock().now }
         versionUse = VersionUse(

@@ -1,5 +1,6 @@
 package import Logging
 package import Postgres
+package import Store
 
 /// Reads what the other rooms have written: events, the timeline with its verdict, and the audit log.
 ///
@@ -11,11 +12,16 @@ package struct Record: Sendable {
 
     /// - Parameters:
     ///   - database: What is read.
-    ///   - interval: How often it is asked for new events while somebody waits for them.
+    ///   - settings: How often it is asked for new events.
     ///   - logger: Gets a line when the database cannot be asked.
-    package init(database: Database, interval: Duration, logger: Logger) {
+    package init(database: Database, settings: OrchestratorSettings, logger: Logger) {
         self.database = database
         events = EventStore(database: database)
-        feed = EventFeed(store: events, interval: interval, logger: logger)
+        feed = EventFeed(
+            store: events,
+            interval: settings.pollInterval,
+            atRest: settings.pollIntervalAtRest,
+            logger: logger
+        )
     }
 }

@@ -75,6 +75,9 @@ package struct OrchestratorSettings: Sendable {
     /// Since the process has first asked.
     @Sendable package static func processTime() -> Duration { beginning.duration(to: .now) }
 
+    /// How often it is asked while there is nothing to do: a daemon at rest should use next to no CPU.
+    package var pollIntervalAtRest: Duration { pollInterval * 5 }
+
     /// The waits between tries of the same push.
     package var backoff: Backoff { Backoff(cap: retryCap, jitter: jitter) }
 }

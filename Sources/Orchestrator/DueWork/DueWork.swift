@@ -21,18 +21,18 @@ final class DueWork: Service, CustomStringConvertible {
     private typealias Signal = (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation)
 
     private let database: Database
-    private let interval: Duration
+    private let settings: OrchestratorSettings
     private let logger: Logger
     private let signals: [WorkKind: Signal]
     private let latest = Mutex(Look())
 
     /// - Parameters:
     ///   - database: What is asked.
-    ///   - interval: How often, while something is due.
+    ///   - settings: How often it is asked.
     ///   - logger: Takes what fails.
-    init(database: Database, interval: Duration, logger: Logger) {
+    init(database: Database, settings: OrchestratorSettings, logger: Logger) {
         self.database = database
-        self.interval = interval
+        self.settings = settings
         self.logger = logger
         signals = Dictionary(
             uniqueKeysWithValues: WorkKind.allCases.map {
@@ -73,16 +73,16 @@ final class DueWork: Service, CustomStringConvertible {
                 } catch {
                     self.logger.failed("cannot look for work", error)
                 }
-                try? await Task.sleep(for: Self.pause(after: look, self.interval))  // throws only when cancelled
+                try? await Task.sleep(for: Self.pause(after: look, self.settings))  // throws only when cancelled
             }
         }
     }
 
-    /// Three intervals while nothing is due. Shorter if something will be due sooner, but then half an interval at least:
-    /// with many activities there is always something.
-    static func pause(after look: Look, _ interval: Duration) -> Duration {
-        let longest = look.due.isEmpty ? interval * 3 : interval
-        return min(longest, max(look.next ?? longest, interval / 2))
+    /// Longer while nothing is due. Shorter if something will be due sooner, but then half an interval at least: with many
+    /// activities there is always something.
+    static func pause(after look: Look, _ settings: OrchestratorSettings) -> Duration {
+        let longest = look.due.isEmpty ? settings.pollIntervalAtRest : settings.pollInterval
+        return min(longest, max(look.next ?? longest, settings.pollInterval / 2))
     }
 
     /// Asks once. Each part reads the first entry of an index.

@@ -20,8 +20,7 @@ struct Dispatcher: Service, CustomStringConvertible {
         // Workers see the shutdown by themselves: they finish the batch that is out and give their lease back.
         await withDiscardingTaskGroup { workers in
             workers.addTask { await orchestrator.dueWork.each(.segments, "look for work") { wakeUps.signal() } }
-            workers.addTask { await takeBackSilent(slots) }
-            workers.addTask { await giveBackOverdue() }
+            workers.addTask { await lookAfterWorkers(slots) }
             for await _ in wakeUps.signals.cancelOnGracefulShutdown() {
                 while slots.free > 0 {
                     let handed = wakeUps.takeLeases(GroupSize.most)
@@ -67,17 +66,20 @@ struct Dispatcher: Service, CustomStringConvertible {
         }
     }
 
-    private func takeBackSilent(_ slots: WorkerSlots) async {
-        let interval = orchestrator.settings.pollInterval
-        await repeating("take slots back", every: interval, logger: orchestrator.logger) {
-            if slots.takeBackSilent() { wakeUps.goOn() }
-        }
-    }
-
-    private func giveBackOverdue() async {
-        let interval = orchestrator.settings.pollInterval
-        await repeating("give leases back", every: interval, logger: orchestrator.logger) {
-            try await giveBackOverdue(at: .now)
+    /// Takes back the slots of workers that only wait, and the leases that no worker was free for.
+    private func lookAfterWorkers(_ slots: WorkerSlots) async {
+        let settings = orchestrator.settings
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                if slots.takeBackSilent() { self.wakeUps.goOn() }
+                do {
+                    try await self.giveBackOverdue(at: .now)
+                } catch {
+                    self.orchestrator.logger.failed("cannot give leases back", error)
+                }
+                let pause = slots.isIdle ? settings.pollIntervalAtRest : settings.pollInterval
+                try? await Task.sleep(for: pause)  // throws only when cancelled
+            }
         }
     }
 

@@ -40,6 +40,9 @@ final class WorkerSlots: Sendable {
     /// Less than 0 when a further ring was taken with the last.
     var free: Int { state.withLock { $0.free } }
 
+    /// Whether no worker has one.
+    var isIdle: Bool { state.withLock { $0.held.isEmpty } }
+
     var mayTakeFurtherRing: Bool { state.withLock { $0.freeForFurther > 0 } }
 
     /// Whether somebody else could begin who needs a place like this one.

@@ -12,17 +12,20 @@ package final class EventFeed: Service, CustomStringConvertible {
 
     private let store: EventStore
     private let interval: Duration
+    private let intervalAtRest: Duration
     private let logger: Logger
     let readers: Mutex<Readers>
 
     /// - Parameters:
     ///   - store: where events are read.
     ///   - interval: how often the database is asked; so late an event may be told of.
+    ///   - atRest: the same while nobody reads.
     ///   - capacity: how many events are kept in memory.
     ///   - logger: gets a line when the database cannot be asked.
-    init(store: EventStore, interval: Duration, capacity: Int = 10_000, logger: Logger) {
+    init(store: EventStore, interval: Duration, atRest: Duration? = nil, capacity: Int = 10_000, logger: Logger) {
         self.store = store
         self.interval = interval
+        intervalAtRest = atRest ?? interval
         self.logger = logger
         readers = Mutex(Readers(capacity: capacity, now: .now))
     }
@@ -103,7 +106,8 @@ package final class EventFeed: Service, CustomStringConvertible {
             await self.settleRestored()
             while !Task.isCancelled {
                 await self.look()
-                try? await Task.sleep(for: self.interval)  // throws only when cancelled
+                let pause = self.readers.withLock(\.isNeeded) ? self.interval : self.intervalAtRest
+                try? await Task.sleep(for: pause)  // throws only when cancelled
             }
         }
         wake { $0.stop() }

@@ -35,6 +35,9 @@ struct EventReaders<Reader: Sendable>: Sendable {
     private var lastRead: ContinuousClock.Instant
     private(set) var isStopped = false
 
+    /// Whether somebody waits for events, or may be back in a moment.
+    var isNeeded: Bool { window != nil || !waiting.isEmpty || !line.isEmpty }
+
     /// - Parameters:
     ///   - capacity: how many events are kept in memory.
     ///   - now: when it begins.

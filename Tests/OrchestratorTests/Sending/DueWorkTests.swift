@@ -150,13 +150,13 @@ struct DueWorkTests {
     @Test(
         "A daemon at rest looks less often, and in time for what will be due",
         arguments: [
-            (DueWork.Look(), 600), (DueWork.Look(due: [.cards]), 200),
+            (DueWork.Look(), 1_000), (DueWork.Look(due: [.cards]), 200),
             (DueWork.Look(next: .milliseconds(300)), 300), (DueWork.Look(next: .milliseconds(1)), 100),
-            (DueWork.Look(next: .seconds(5)), 600), (DueWork.Look(due: [.segments], next: .seconds(5)), 200),
+            (DueWork.Look(next: .seconds(5)), 1_000), (DueWork.Look(due: [.segments], next: .seconds(5)), 200),
         ]
     )
     func pause(after look: DueWork.Look, milliseconds: Int) {
-        #expect(DueWork.pause(after: look, .milliseconds(200)) == .milliseconds(milliseconds))
+        #expect(DueWork.pause(after: look, OrchestratorSettings()) == .milliseconds(milliseconds))
     }
 
     @Test("What fails is tried again at the next look")
@@ -166,7 +166,7 @@ struct DueWorkTests {
             try await world.follow("d1", token: "aa01")
             let work = DueWork(
                 database: world.database,
-                interval: .milliseconds(20),
+                settings: OrchestratorSettings(pollInterval: .milliseconds(20)),
                 logger: world.orchestrator.logger
             )
             let tries = AsyncStream.makeStream(of: Void.self)
