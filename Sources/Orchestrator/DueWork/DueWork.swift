@@ -78,10 +78,11 @@ final class DueWork: Service, CustomStringConvertible {
         }
     }
 
-    /// Longer while nothing is due. Shorter if something will be due sooner, but then half an interval at least: with many
+    /// Longer while nothing urgent is due. Shorter if something will be due sooner, but then half an interval at least: with many
     /// activities there is always something.
     static func pause(after look: Look, _ settings: OrchestratorSettings) -> Duration {
-        let longest = look.due.isEmpty ? settings.pollIntervalAtRest : settings.pollInterval
+        let isBusy = look.due.contains(where: \.isUrgent)
+        let longest = isBusy ? settings.pollInterval : settings.pollIntervalAtRest
         return min(longest, max(look.next ?? longest, settings.pollInterval / 2))
     }
 

@@ -18,6 +18,8 @@ enum WorkKind: String, CaseIterable, Sendable {
     case lostChannels = "channels.lost"
     /// For the ``HaltPatrol``: due for as long as there is a halt.
     case halts
+    /// For the ``WebhookDuty``: due for as long as there is a webhook that is not paused.
+    case webhooks
 
     /// The ordinary pushes of an environment.
     static func pushes(_ environment: APNSEnvironment) -> WorkKind {
@@ -28,7 +30,7 @@ enum WorkKind: String, CaseIterable, Sendable {
     var isUrgent: Bool {
         switch self {
         case .segments, .schedules, .sandboxPushes, .productionPushes: true
-        case .cards, .channelDeletions, .lostChannels, .halts: false
+        case .cards, .channelDeletions, .lostChannels, .halts, .webhooks: false
         }
     }
 
@@ -53,6 +55,7 @@ enum WorkKind: String, CaseIterable, Sendable {
             """
         case .lostChannels: "SELECT now() FROM channels WHERE ended_through IS NOT NULL LIMIT 1"
         case .halts: "SELECT now() FROM sending_halts LIMIT 1"
+        case .webhooks: "SELECT now() FROM webhooks WHERE pause_reason IS NULL LIMIT 1"
         }
     }
 }

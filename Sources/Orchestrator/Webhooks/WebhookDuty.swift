@@ -46,7 +46,7 @@ final class WebhookDuty: Service, CustomStringConvertible {
     private func begun() async -> [Int64] {
         let (busy, room) = atWork.withLock { ($0.sorted(), most - $0.count) }
         let owned = orchestrator.partitions.owned
-        guard room > 0, !owned.isEmpty else { return [] }
+        guard room > 0, !owned.isEmpty, orchestrator.dueWork.isDue(.webhooks) else { return [] }
         do {
             let due = try await store.due(in: owned, except: busy, limit: room)
             atWork.withLock { $0.formUnion(due) }

@@ -150,7 +150,7 @@ struct DueWorkTests {
     @Test(
         "A daemon at rest looks less often, and in time for what will be due",
         arguments: [
-            (DueWork.Look(), 1_000), (DueWork.Look(due: [.cards]), 200),
+            (DueWork.Look(), 1_000), (DueWork.Look(due: [.cards]), 1_000),
             (DueWork.Look(next: .milliseconds(300)), 300), (DueWork.Look(next: .milliseconds(1)), 100),
             (DueWork.Look(next: .seconds(5)), 1_000), (DueWork.Look(due: [.segments], next: .seconds(5)), 200),
         ]
