@@ -13,11 +13,15 @@ struct OperationGroup: Sendable {
     let method: String
     let path: String
 
-    init(service: any TallyService, call: RouteCall) {
+    init(service: any TallyService, principal: Principal?, method: String, path: String) {
         self.service = service
-        principal = call.principal
-        method = call.method
-        path = call.path
+        self.principal = principal
+        self.method = method
+        self.path = path
+    }
+
+    init(service: any TallyService, call: RouteCall) {
+        self.init(service: service, principal: call.principal, method: call.method, path: call.path)
     }
 
     /// - Returns: One result for each operation, in their order. One that could not be read is answered with its

@@ -44,7 +44,9 @@ struct IngestRouteTests {
             .change(.accepted(activityID: ActivityID(stored: "a1"), revision: 7, timestamp: nil, unchanged: false)),
             .change(.accepted(activityID: ActivityID(stored: "a1"), revision: 8, timestamp: nil, unchanged: false)),
         ]
-        api.service.answerOperations([.success(answers[0]), .failure(Problem.notFound("the activity")), .success(answers[1])])
+        api.service.answerOperations([
+            .success(answers[0]), .failure(Problem.notFound("the activity")), .success(answers[1]),
+        ])
         let update = #"{"op":"update","id":"a1","body":\#(Bodies.update)}"#
         let answer = try await Self.send("\(update)\n\(Self.end("a2"))\r\n\(update)", to: api)
         let results = try Self.results(answer)
@@ -161,7 +163,11 @@ struct IngestRouteTests {
     func outage() async throws {
         let api = API()
         api.service.fail(with: RecordingService.Outage())
-        #expect(try Self.codes(await Self.send("\(Self.end("a"))\n\(Self.end("b"))\n", to: api)) == ["unavailable", "unavailable"])
+        #expect(
+            try Self.codes(await Self.send("\(Self.end("a"))\n\(Self.end("b"))\n", to: api)) == [
+                "unavailable", "unavailable",
+            ]
+        )
     }
 }
 
