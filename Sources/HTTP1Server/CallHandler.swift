@@ -185,6 +185,14 @@ final class CallHandler: ChannelDuplexHandler {
         readAgain()
     }
 
+    fileprivate func part(keeping most: Int, _ reader: IncomingBody.Reader) {
+        guard body != nil, !isClosed else { return reader.resume(throwing: Ending.closed.error) }
+        body?.readPart(keeping: most, reader)?.resume()
+        readAgain()
+    }
+
+    fileprivate func stopReading() { body?.stop()?.resume() }
+
     // MARK: Answering
 
     /// Tells the caller to send the body.
@@ -235,6 +243,14 @@ private struct ConnectionBody: BodySource {
             loop.now { handler.value.collect(upTo: limit, reader) }
         }
     }
+
+    func part(keeping most: Int) async throws -> ByteBuffer {
+        try await withCheckedThrowingContinuation { reader in
+            loop.now { handler.value.part(keeping: most, reader) }
+        }
+    }
+
+    func stopReading() { loop.now { handler.value.stopReading() } }
 
     func proceed() async throws {
         let promise = loop.makePromise(of: Void.self)

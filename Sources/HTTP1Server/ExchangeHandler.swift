@@ -72,8 +72,14 @@ final class ExchangeHandler: ChannelDuplexHandler {
 
     /// The server stops: the connection closes after the open requests.
     private func quiesce(_ context: ChannelHandlerContext) {
-        guard !open.isEmpty, !isOver else { return context.close(promise: nil) }
-        open[open.index(before: open.endIndex)].isLast = true
+        if !open.isEmpty, !isOver {
+            open[open.index(before: open.endIndex)].isLast = true
+        } else if isReading, !isOver {
+            // The answer came before the end of the request. The caller may not have read it yet.
+            closeOutput(context)
+        } else {
+            context.close(promise: nil)
+        }
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -97,13 +103,15 @@ final class ExchangeHandler: ChannelDuplexHandler {
             // The end of a chunked body is itself a chunk.
             let end: HTTPServerResponsePart = .body(.byteBuffer(ByteBuffer()))
             context.write(exchange.isHead ? wrapOutboundOut(end) : data, promise: promise)
-            if exchange.isLast {
-                isOver = true
-                context.flush()
-                // Input stays open, because the system resets a connection with unread input, and the caller would lose
-                // the answer.
-                context.close(mode: .output, promise: nil)
-            }
+            if exchange.isLast { closeOutput(context) }
         }
+    }
+
+    /// Reads no more requests. Input stays open, because the system resets a connection with unread input, and the
+    /// caller would lose the answer.
+    private func closeOutput(_ context: ChannelHandlerContext) {
+        isOver = true
+        context.flush()
+        context.close(mode: .output, promise: nil)
     }
 }

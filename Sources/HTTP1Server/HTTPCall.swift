@@ -1,5 +1,6 @@
 package import HTTPTypes
 package import NIOCore
+import Synchronization
 
 /// One request. Its body may not have arrived yet.
 package struct HTTPCall: Sendable {
@@ -35,6 +36,21 @@ package struct HTTPCall: Sendable {
     ///   connection broke or was no HTTP any more.
     package func body(upTo limit: Int) async throws -> ByteBuffer { try await source.collect(upTo: limit) }
 
+    /// Reads the body part by part: what has arrived since the last call, or else what arrives next.
+    ///
+    /// The connection is read only as fast as this is called. Not to be mixed with ``body(upTo:)``.
+    ///
+    /// - Parameter most: how many bytes may wait for the next call.
+    /// - Returns: Nil at the end of the body, and after ``stopReading()``.
+    /// - Throws: An error if the connection broke or was no HTTP any more.
+    package func bodyPart(keeping most: Int) async throws -> ByteBuffer? {
+        let part = try await source.part(keeping: most)
+        return part.readableBytes > 0 ? part : nil
+    }
+
+    /// Ends the body for its reader, also for one that waits for the next part.
+    package func stopReading() { source.stopReading() }
+
     /// Sends `100 Continue` to a caller that waits for it.
     package func proceed() async throws { try await source.proceed() }
 
@@ -63,21 +79,40 @@ package struct BodyTooLarge: Error {
 protocol BodySource: Sendable {
     var client: String { get }
     func collect(upTo limit: Int) async throws -> ByteBuffer
+    /// Without bytes: the end.
+    func part(keeping most: Int) async throws -> ByteBuffer
+    func stopReading()
     func proceed() async throws
     func hangUp()
 }
 
-private struct WholeBody: BodySource {
-    let bytes: ByteBuffer
+private final class WholeBody: BodySource {
+    /// What has not been read.
+    private let rest: Mutex<ByteBuffer>
     /// The request whose place it takes.
-    let connection: (any BodySource)?
+    private let connection: (any BodySource)?
+
+    init(bytes: ByteBuffer, connection: (any BodySource)?) {
+        rest = Mutex(bytes)
+        self.connection = connection
+    }
 
     var client: String { connection?.client ?? "" }
 
     func collect(upTo limit: Int) async throws -> ByteBuffer {
+        let bytes = rest.withLock { $0 }
         guard bytes.readableBytes <= limit else { throw BodyTooLarge(limit: limit) }
         return bytes
     }
+
+    func part(keeping most: Int) async throws -> ByteBuffer {
+        rest.withLock { rest in
+            defer { rest = ByteBuffer() }
+            return rest
+        }
+    }
+
+    func stopReading() { rest.withLock { $0 = ByteBuffer() } }
 
     func proceed() async throws {}
     func hangUp() { connection?.hangUp() }

@@ -5,6 +5,14 @@ struct IncomingBody {
     /// How many bytes are kept for a reader that has not asked for them yet. Then the connection reads no more.
     private static let mostUnasked = 64 << 10
 
+    /// What its reader asks for.
+    private enum Demand {
+        /// All of it, up to a limit.
+        case whole(limit: Int)
+        /// What has arrived, and at its end nothing.
+        case part
+    }
+
     typealias Reader = CheckedContinuation<ByteBuffer, any Error>
 
     /// The reader to resume, and with what.
@@ -14,14 +22,18 @@ struct IncomingBody {
     }
 
     private var bytes = ByteBuffer()
-    private var reader: (limit: Int, continuation: Reader)?
+    /// How many bytes are kept for the reader.
+    private var mostKept = mostUnasked
+    private var reader: (demand: Demand, continuation: Reader)?
+    /// Whether a reader of parts is told that this is the end.
+    private var isStopped = false
     private(set) var isComplete = false
     private var failure: (any Error)?
     /// Whether nobody reads it any more.
     private var isDiscarded = false
 
     /// Whether more of it may be read from the connection.
-    var takesMore: Bool { isDiscarded || reader != nil || bytes.readableBytes < Self.mostUnasked }
+    var takesMore: Bool { isDiscarded || reader != nil || bytes.readableBytes < mostKept }
 
     mutating func append(_ part: consuming ByteBuffer) -> Outcome? {
         guard !isDiscarded else { return nil }
@@ -41,7 +53,22 @@ struct IncomingBody {
     }
 
     mutating func read(upTo limit: Int, _ continuation: Reader) -> Outcome? {
-        reader = (limit, continuation)
+        reader = (.whole(limit: limit), continuation)
+        return settle()
+    }
+
+    /// Asks for what has arrived, or else for what arrives next. No bytes: the end.
+    ///
+    /// - `most`: how many bytes may wait for the next call.
+    mutating func readPart(keeping most: Int, _ continuation: Reader) -> Outcome? {
+        mostKept = most
+        reader = (.part, continuation)
+        return settle()
+    }
+
+    /// A reader of parts gets no more.
+    mutating func stop() -> Outcome? {
+        isStopped = true
         return settle()
     }
 
@@ -52,20 +79,31 @@ struct IncomingBody {
     }
 
     private mutating func settle() -> Outcome? {
-        guard let (limit, continuation) = reader else { return nil }
-        let result: Result<ByteBuffer, any Error>
-        if bytes.readableBytes > limit {
-            result = .failure(BodyTooLarge(limit: limit))
-        } else if isComplete {
-            result = .success(bytes)
-        } else if let failure {
-            result = .failure(failure)
-        } else {
-            return nil
+        guard let (demand, continuation) = reader else { return nil }
+        switch demand {
+        case .whole(let limit):
+            guard let result = whole(upTo: limit) else { return nil }
+            reader = nil
+            discard()
+            return Outcome(reader: continuation, result: result)
+        case .part:
+            guard let result = part() else { return nil }
+            reader = nil
+            bytes = ByteBuffer()
+            return Outcome(reader: continuation, result: result)
         }
-        reader = nil
-        discard()
-        return Outcome(reader: continuation, result: result)
+    }
+
+    private func whole(upTo limit: Int) -> Result<ByteBuffer, any Error>? {
+        if bytes.readableBytes > limit { return .failure(BodyTooLarge(limit: limit)) }
+        if isComplete { return .success(bytes) }
+        return failure.map { .failure($0) }
+    }
+
+    private func part() -> Result<ByteBuffer, any Error>? {
+        if isStopped { return .success(ByteBuffer()) }
+        if isComplete || bytes.readableBytes > 0 { return .success(bytes) }
+        return failure.map { .failure($0) }
     }
 }
 

@@ -24,6 +24,9 @@ struct APICall {
     /// For a stream of events: the last event that was read.
     var lastEventID: String?
 
+    /// The media type of a body that follows part by part; nil: there is none.
+    var streamedBody: String?
+
     /// Whether it takes effect only once, however often it arrives.
     var isRepeatable: Bool {
         if case .impossible = repeating { false } else { true }

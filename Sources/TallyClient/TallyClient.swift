@@ -234,8 +234,9 @@ extension TallyClient {
         headers.append((name: "Accept", value: call.accept))
         if let id = call.lastEventID { headers.append((name: "Last-Event-ID", value: id)) }
         if call.body != nil { headers.append((name: "Content-Type", value: "application/json")) }
+        if let type = call.streamedBody { headers.append((name: "Content-Type", value: type)) }
         if case .byKey(let key) = call.repeating { headers.append((name: "Idempotency-Key", value: key)) }
-        return HTTPRequest(
+        var request = HTTPRequest(
             method: call.method,
             target: call.target,
             headers: headers,
@@ -243,6 +244,8 @@ extension TallyClient {
             timeout: configuration.requestTimeout,
             isRepeatable: call.isRepeatable
         )
+        request.streamsBody = call.streamedBody != nil
+        return request
     }
 
     private func problem(in answer: HTTPReply) -> Problem? {

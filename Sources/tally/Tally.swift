@@ -23,7 +23,7 @@ struct Tally: AsyncParsableCommand {
             Status.self, Apply.self, Apps.self, Keys.self, Types.self, PolicyCommand.self, Devices.self, Users.self,
             Topics.self, Activities.self, Channels.self, Schedules.self, Halts.self, Events.self, Webhooks.self,
             Audit.self, Send.self, Payload.self, Replay.self,
-            Doctor.self, Profiles.self,
+            Ingest.self, Doctor.self, Profiles.self,
         ]
     )
 

@@ -31,7 +31,9 @@ struct OpenAPITests {
             let parameters = (operation.json["parameters"]?.array ?? []).map(document.resolved)
             let query = parameters.filter { $0["in"]?.string == "query" }.compactMap { $0["name"]?.string }
             #expect(Set(query) == route.query, "\(operation.id)")
-            #expect((operation.json["requestBody"] != nil) == route.takesBody, "\(operation.id)")
+            let bodies = operation.json["requestBody"]?["content"]?.object?.entries.map(\.0) ?? []
+            #expect(bodies.isEmpty == !(route.takesBody || route.takesLines), "\(operation.id)")
+            #expect(bodies.contains("application/x-ndjson") == route.takesLines, "\(operation.id)")
             let described = operation.json["description"]?.string ?? ""
             switch route.access {
             case .open: #expect(operation.json["security"] == [], "\(operation.id)")

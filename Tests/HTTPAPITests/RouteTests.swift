@@ -21,9 +21,9 @@ struct RouteTests {
     @Test("Every route of the table is in the contract's list of this test")
     func tableIsComplete() {
         let table = RouteTable.api(service: RecordingService(), metrics: PrometheusMetrics())
-        // Health, metrics and documents call no service; what a batch demands depends on its operations.
+        // Health, metrics and documents call no service; what a batch or a stream demands depends on its operations.
         let calling = Set(RouteCase.all.map { "\($0.method) \($0.path.prefix { $0 != "?" })" })
-        #expect(table.routes.count == calling.count + 4 + Route.documents.count)
+        #expect(table.routes.count == calling.count + 5 + Route.documents.count)
     }
 
     @Test("A path with a word of its own takes what is said of it alone")

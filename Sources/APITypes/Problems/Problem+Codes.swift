@@ -25,8 +25,8 @@ extension Problem {
     }
 
     /// 400 for an error that the JSON parser found. The offset counts bytes.
-    package static func invalidJSON(_ error: JSONParsingError) -> Problem {
-        var problem = invalidJSON("The body is not valid JSON at byte \(error.offset): \(error.message)")
+    package static func invalidJSON(_ error: JSONParsingError, of part: String = "body") -> Problem {
+        var problem = invalidJSON("The \(part) is not valid JSON at byte \(error.offset): \(error.message)")
         problem.extra["offset"] = .number(JSONNumber(error.offset))
         return problem
     }
@@ -88,18 +88,18 @@ extension Problem {
 
     /// 413: the body is longer than the server accepts. For a push that is too large, see
     /// ``payloadTooLarge(bytes:limit:detail:)``.
-    package static func bodyTooLarge(limit: Int) -> Problem {
+    package static func bodyTooLarge(limit: Int, part: String = "body") -> Problem {
         Problem(
             status: 413,
             code: "body_too_large",
-            detail: "The body is longer than \(limit) bytes.",
+            detail: "The \(part) is longer than \(limit) bytes.",
             extra: JSONObject([("limit", .number(JSONNumber(limit)))])
         )
     }
 
-    /// 415: the content type is not JSON.
-    package static func unsupportedMediaType() -> Problem {
-        Problem(status: 415, code: "unsupported_media_type", detail: "The body must be 'application/json'.")
+    /// 415: the content type is not the one that the route takes.
+    package static func unsupportedMediaType(_ expected: String = "application/json") -> Problem {
+        Problem(status: 415, code: "unsupported_media_type", detail: "The body must be '\(expected)'.")
     }
 
     /// 415: the body is compressed.

@@ -52,20 +52,32 @@ final class ReadingTurns: Sendable {
     /// - Throws: 429 if the first batch in the queue has already waited too long.
     func begin() async throws(Problem) -> Duration {
         let came = now()
-        let isMine = await withCheckedContinuation { continuation in
+        guard await enter(came: came, givesUp: true) else { throw .tooManyRequests(retryAfter: 1) }
+        return came.duration(to: now())
+    }
+
+    /// Reads as soon as it is the caller's turn, however long that takes. It is for a caller that sends nothing more
+    /// meanwhile.
+    func wait<Value: Sendable>(_ read: () -> Value) async -> Value {
+        _ = await enter(came: now(), givesUp: false)
+        defer { end() }
+        return read()
+    }
+
+    /// - Returns: Whether it is the caller's turn. False only if it gives up a queue that is too slow.
+    private func enter(came: ContinuousClock.Instant, givesUp: Bool) async -> Bool {
+        await withCheckedContinuation { continuation in
             let isMine = state.withLock { state -> Bool? in
                 guard state.free == 0 else {
                     state.free -= 1
                     return true
                 }
-                if let first = state.waiting.first, first.came + Self.patience < came { return false }
+                if givesUp, let first = state.waiting.first, first.came + Self.patience < came { return false }
                 state.waiting.append((came, continuation))
                 return nil
             }
             if let isMine { continuation.resume(returning: isMine) }
         }
-        guard isMine else { throw .tooManyRequests(retryAfter: 1) }
-        return came.duration(to: now())
     }
 
     /// Passes the turn directly to the next in the queue, so that no later batch takes it.

@@ -75,6 +75,7 @@ struct Responder: Sendable {
         try route.access.check(principal, match.segments)
         let query = try route.readQuery(asked.call.query)
         try match.segments.check()
+        if route.takesLines { try await bodyLimit.proceed(asked) }
         let call = RouteCall(
             method: route.method.rawValue,
             path: asked.call.path,
@@ -87,7 +88,11 @@ struct Responder: Sendable {
                 accept: asked.fields.accept,
                 lastEventID: asked.fields.lastEventID,
                 authenticateAgain: { [authentication] in try await authentication.again(asked.fields) },
-                hangUp: { asked.call.hangUp() }
+                hangUp: { asked.call.hangUp() },
+                incoming: route.takesLines ? asked.call : nil,
+                requestID: asked.id,
+                trace: asked.trace,
+                longestLine: bodyLimit.size
             )
         )
         let caller = principal.map { Caller(keyID: $0.keyID, requestID: asked.id, trace: asked.trace) }

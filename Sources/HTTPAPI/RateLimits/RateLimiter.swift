@@ -39,6 +39,17 @@ final class RateLimiter: Sendable {
         throw .tooManyRequests(retryAfter: max(1, Int((wait / .seconds(1)).rounded(.up))))
     }
 
+    /// Counts operations that can wait.
+    ///
+    /// - Returns: Nil, or how long to wait first. Nothing is counted then.
+    func take(_ caller: String, _ operations: Int) -> Duration? {
+        let time = now()
+        return withBucket(of: caller, at: time) { $0.take(Double(operations), now: time) }
+    }
+
+    /// The most operations to take together: those of one second.
+    var groupSize: Int { max(1, Int(rate)) }
+
     /// Counts the further operations of a request. ``admit(_:)`` has already counted the first.
     func charge(_ caller: String, _ operations: Int) {
         let time = now()

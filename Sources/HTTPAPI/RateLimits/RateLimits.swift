@@ -44,4 +44,14 @@ struct RateLimits: Sendable {
     func charge(_ principal: Principal, _ operations: Int) {
         keys?.charge(principal.keyID, operations)
     }
+
+    /// Counts operations that can wait.
+    ///
+    /// - Returns: Nil, or how long to wait first. Nothing is counted then.
+    func take(_ principal: Principal, _ operations: Int) -> Duration? {
+        keys?.take(principal.keyID, operations)
+    }
+
+    /// The most operations of a key to take together; nil: no limit.
+    var groupSize: Int? { keys?.groupSize }
 }

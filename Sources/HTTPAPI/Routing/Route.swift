@@ -14,6 +14,8 @@ struct Route: Sendable {
     let query: Set<String>
     /// Whether the request has a JSON body.
     let takesBody: Bool
+    /// Whether the request has a body of lines, each of them JSON. The handler reads it as it arrives.
+    let takesLines: Bool
     let handler: Handler
 
     init(
@@ -22,6 +24,7 @@ struct Route: Sendable {
         _ access: Access,
         query: Set<String> = [],
         body takesBody: Bool = false,
+        lines takesLines: Bool = false,
         _ handler: @escaping Handler
     ) {
         self.method = method
@@ -29,12 +32,13 @@ struct Route: Sendable {
         self.access = access
         self.query = query
         self.takesBody = takesBody
+        self.takesLines = takesLines
         self.handler = handler
     }
 
     /// The same route for other callers.
     func limited(to access: Access) -> Route {
-        Route(method, path, access, query: query, body: takesBody, handler)
+        Route(method, path, access, query: query, body: takesBody, lines: takesLines, handler)
     }
 
     /// The query parameters of every list.

@@ -30,13 +30,16 @@ struct RouteCall: Sendable {
     ///
     /// - Throws: 400 `invalid_json` with the position; 422 with the field if a text contains U+0000, which Postgres
     ///   cannot store.
-    func json() throws(Problem) -> JSONValue {
+    func json() throws(Problem) -> JSONValue { try Self.json(body, "body") }
+
+    /// Bytes as JSON, with the same errors. `part` says which part of the request they are.
+    static func json(_ bytes: [UInt8], _ part: String) throws(Problem) -> JSONValue {
         do {
-            return try JSONValue.parse(body, refusesNUL: true)
+            return try JSONValue.parse(bytes, refusesNUL: true)
         } catch {
             // Parses again, because only the whole document shows which field it is.
-            if error.code == .nul, let place = (try? JSONValue.parse(body))?.placeOfNUL { throw .nul(at: place) }
-            throw .invalidJSON(error)
+            if error.code == .nul, let place = (try? JSONValue.parse(bytes))?.placeOfNUL { throw .nul(at: place) }
+            throw .invalidJSON(error, of: part)
         }
     }
 

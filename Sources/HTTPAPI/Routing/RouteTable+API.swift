@@ -24,6 +24,7 @@ extension RouteTable {
                 + Route.subscriptions(service)
                 + Route.pushes(service)
                 + Route.batch(service, limits, turns)
+                + Route.ingest(service, limits, turns)
                 + Route.channels(service)
                 + Route.schedules(service)
                 + Route.webhooks(service)

@@ -29,17 +29,17 @@ struct EventStream: Sendable {
     /// Writes until the stream ends. The reader may then reconnect immediately.
     @concurrent
     func write(to writer: any BodyWriter) async throws {
-        let watch = WriteWatch(patience: times.patience)
+        let watch = WaitWatch(patience: times.patience)
         // A child task, so that the watch ends with the stream. The watch is the child because a writer must stay in
         // its task.
-        async let watching: Void = watch.run(hangUp: terms.hangUp ?? {})
+        async let watching: Void = watch.run(giveUp: terms.hangUp ?? {})
         var place = start
         var checked = ContinuousClock.now
         var text = "retry: 1000\n" + Self.mark(place)
         while true {
-            watch.beginWriting()
+            watch.beginWaiting()
             try await writer.write(ByteBuffer(string: text))
-            watch.endWriting()
+            watch.endWaiting()
             guard let page = try await next(after: place) else { break }
             if checked.duration(to: .now) >= times.heartbeat {
                 guard try await terms.authenticateAgain() == principal else { break }

@@ -1,4 +1,6 @@
+import HTTP1Server
 import Orchestrator
+import Store
 
 /// The request's headers for a stream, and the functions that its connection provides.
 struct StreamTerms: Sendable {
@@ -10,6 +12,14 @@ struct StreamTerms: Sendable {
     var authenticateAgain: @Sendable () async throws -> Principal? = { nil }
     /// Closes the connection immediately; nil without a connection.
     var hangUp: (@Sendable () -> Void)?
+    /// The request, whose body a route of lines reads; nil on other routes.
+    var incoming: HTTPCall?
+    /// The id of the request.
+    var requestID = ""
+    /// The trace that the caller gave.
+    var trace: TraceParent?
+    /// The most bytes of one line.
+    var longestLine = 1 << 20
 
     /// Whether to send server-sent events. False only if `Accept` names JSON and not `text/event-stream`.
     var wantsEventStream: Bool {

@@ -18,6 +18,8 @@ final class HTTPConnection: Sendable {
         channel.close(promise: nil)
     }
 
+    func close() { channel.close(promise: nil) }
+
     /// Whether the connection is open, as far as the client knows.
     var isOpen: Bool { channel.isActive }
 
@@ -93,7 +95,11 @@ final class HTTPConnection: Sendable {
     func begin(_ request: HTTPRequest, at server: ServerAddress) async throws -> HTTPResponseHead {
         var headers = HTTPHeaders([("Host", server.authority), ("User-Agent", "tally")])
         for header in request.headers { headers.add(name: header.name, value: header.value) }
-        if let body = request.body { headers.add(name: "Content-Length", value: String(body.count)) }
+        if request.streamsBody {
+            headers.add(name: "Transfer-Encoding", value: "chunked")
+        } else if let body = request.body {
+            headers.add(name: "Content-Length", value: String(body.count))
+        }
         let head = HTTPRequestHead(
             version: .http1_1,
             method: HTTPMethod(rawValue: request.method),
@@ -105,10 +111,22 @@ final class HTTPConnection: Sendable {
             channel.write(HTTPClientRequestPart.body(.byteBuffer(ByteBuffer(bytes: body))), promise: nil)
         }
         // Ignores a write error, because reading then fails with the same error.
-        channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)
+        if request.streamsBody { channel.flush() } else { endBody() }
         guard case .head(let answer) = try await nextPart() else { throw Garbled() }
         return answer
     }
+
+    /// Sends a part of a streamed body. Returns when it is handed to the system, which may wait for the server.
+    func send(_ part: ByteBuffer) async throws {
+        try await withTaskCancellationHandler {
+            try await channel.writeAndFlush(HTTPClientRequestPart.body(.byteBuffer(part))).get()
+        } onCancel: {
+            channel.close(promise: nil)
+        }
+    }
+
+    /// Ends a streamed body.
+    func endBody() { channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil) }
 
     /// The next bytes of the body; nil at its end.
     func nextBytes() async throws -> ByteBuffer? {

@@ -46,6 +46,8 @@ package struct HTTPRequest: Sendable {
     var timeout: Duration
     /// Whether it may be sent again if a reused connection turns out to be closed.
     var isRepeatable: Bool
+    /// Whether the body follows part by part while the answer is read.
+    var streamsBody = false
 
     package init(
         method: String,

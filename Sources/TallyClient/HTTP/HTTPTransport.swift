@@ -180,6 +180,15 @@ struct HTTPStream: Sendable {
         try await HTTPTransport.step(until: .now + time) { [connection] in try await connection.nextBytes() }
     }
 
+    /// Sends a part of a streamed body. Returns when it is handed to the system, which may wait for the server.
+    func send(_ part: ByteBuffer) async throws { try await connection.send(part) }
+
+    /// Ends a streamed body.
+    func endBody() { connection.endBody() }
+
+    /// Breaks off, also whoever waits for a part to be sent or for bytes.
+    func hangUp() { connection.close() }
+
     /// Reads the whole of a short answer.
     func wholeAnswer(within time: Duration) async throws(HTTPFailure) -> HTTPReply {
         var answer = head

@@ -34,21 +34,35 @@ final class DocumentedAPI: Sendable {
         let operation = try #require(operations[id], "\(id)", sourceLocation: sourceLocation)
         var path = operation.path
         for (name, value) in segments { path = path.replacing("{\(name)}", with: value) }
+        let taken = Self.body(of: operation)
         let body = try example.map { name in
-            let examples = operation.json["requestBody"]?["content"]?["application/json"]?["examples"]
-            let shown = try #require(examples?[name]?["value"], "\(id) \(name)", sourceLocation: sourceLocation)
-            return try Self.withKey(shown)
+            let shown = try #require(
+                taken?.content["examples"]?[name]?["value"],
+                "\(id) \(name)",
+                sourceLocation: sourceLocation
+            )
+            // Lines are shown as a text.
+            return try shown.string.map { Array($0.utf8) } ?? Self.withKey(shown).serialized()
         }
+        var headers = ["Accept": "application/json"]
+        if body != nil { headers["Content-Type"] = taken?.type }
         sent.withLock { _ = $0.insert("\(id) \(example ?? "-")") }
         let answer = try await api.send(
             operation.method,
             path + query,
-            body?.serialized(),
-            headers: ["Accept": "application/json"]
+            body,
+            headers: headers
         )
         let text = String(decoding: answer.body, as: UTF8.self)
         #expect(answer.status == expected, "\(id) \(example ?? ""): \(text)", sourceLocation: sourceLocation)
         return try check(answer, to: id, sourceLocation: sourceLocation)
+    }
+
+    /// What an operation takes: JSON where it takes several types.
+    private static func body(of operation: OpenAPIDocument.Operation) -> (type: String, content: JSONValue)? {
+        let types = operation.json["requestBody"]?["content"]?.object?.entries ?? []
+        let taken = types.first { $0.0 == "application/json" } ?? types.first
+        return taken.map { (type: $0.0, content: $0.1) }
     }
 
     /// The document names the file of a signing key; the server wants what is in it.
@@ -76,7 +90,8 @@ final class DocumentedAPI: Sendable {
         }
         let type = answer[header: "Content-Type"] ?? ""
         let schema = try #require(content[type]?["schema"], "\(id): \(type)", sourceLocation: sourceLocation)
-        let value = type.hasSuffix("json") ? answer.json : .string(text)
+        let isJSON = type == "application/json" || type.hasSuffix("+json")
+        let value = isJSON ? answer.json : .string(text)
         #expect(try violations(of: value, schema) == [], "\(id): \(text)", sourceLocation: sourceLocation)
         return value
     }
@@ -90,7 +105,7 @@ final class DocumentedAPI: Sendable {
     /// The operations and examples that were never sent.
     var unsent: Set<String> {
         let all = document.operations.flatMap { operation in
-            let examples = operation.json["requestBody"]?["content"]?["application/json"]?["examples"]?.object?.entries
+            let examples = Self.body(of: operation)?.content["examples"]?.object?.entries
             return (examples?.map(\.0) ?? ["-"]).map { "\(operation.id) \($0)" }
         }
         return Set(all).subtracting(sent.withLock { $0 })

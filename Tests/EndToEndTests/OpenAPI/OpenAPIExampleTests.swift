@@ -141,6 +141,7 @@ struct OpenAPIExampleTests {
         try await dryRun(api, "endActivity", "final_state", "final")
         try await api.send("getTimeline", nil, Self.activity("final"), query: "?device_id=phone-1")
         try await api.send("batch", "update_and_card", Self.app)
+        try await api.send("ingest", "two_updates", Self.app)
         try await api.send("subscribe", "unknown_device", card.merging(["device_id": "phone-3"]) { $1 })
         try await api.send("subscribe", "gone", card)
         try await api.send("unsubscribe", nil, card, status: 204)

@@ -101,6 +101,46 @@ struct ProxyTests {
         }
     }
 
+    @Test("the sample passes on a stream of changes line by line, in both directions", arguments: ["http1.1", "http2"])
+    func stream(version: String) async throws {
+        try await TallySystem.with { system in
+            let port = try await unusedPort()
+            let inside = try await unusedPort()
+            let backends = String(system.url.dropFirst("http://".count))
+            let proxy = try await startProxy(
+                of: system,
+                port: port,
+                inside: inside,
+                backends: backends,
+                phones: backends
+            )
+            defer { proxy.kill() }
+            let line = #"{"op":"end","id":"none","body":{}}"#
+            let results = try await Shell.run(
+                """
+                url=https://localhost:\(inside)/v1/apps/\(TallySystem.app)
+                ask() {
+                    curl -sS --\(version) --cacert certificate.pem --resolve localhost:\(inside):127.0.0.1 \
+                        -H 'Authorization: Bearer \(TallySystem.adminKey)' "$@"
+                }
+                until ask --fail -o /dev/null "$url"; do sleep 0.1; done
+                mkfifo lines
+                exec 3<>lines
+                ask -N -X POST -T . -H 'Content-Type: application/x-ndjson' "$url/ingest" < lines > results 3>&- &
+                for number in 1 2 3; do
+                    echo '\(line)' >&3
+                    until (( $(wc -l < results) == number )); do sleep 0.05; done
+                done
+                exec 3>&-
+                wait $!
+                cat results
+                """,
+                in: system.folder
+            )
+            #expect(results.matches(of: #/"code":"not_found"/#).count == 3, "\(results)")
+        }
+    }
+
     /// haproxy with the sample's settings, but for where things are and how long it waits; its rights it can only give
     /// up where it has some.
     private func startProxy(

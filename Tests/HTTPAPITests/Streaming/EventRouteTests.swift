@@ -224,11 +224,11 @@ struct EventRouteTests {
 
     @Test("A reader that takes nothing is cut off", .timeLimit(.minutes(1)))
     func slowReader() async throws {
-        let watch = WriteWatch(patience: .milliseconds(10))
+        let watch = WaitWatch(patience: .milliseconds(10))
         let (cut, cutting) = AsyncStream.makeStream(of: Void.self)
         async let watching: Void = watch.run { cutting.finish() }
         // Waits as a write does whose reader's buffers are full.
-        watch.beginWriting()
+        watch.beginWaiting()
         for await _ in cut {}
         watch.end()
         await watching

@@ -1,7 +1,9 @@
-"""tools/bench accept: durable changes over HTTP, one a request and in batches, beside pgbench inserting as many bytes."""
+"""tools/bench accept: durable changes over HTTP, one a request, in batches and as a stream, beside pgbench inserting as many bytes."""
 
+import functools
 import json
 import os
+import sys
 import time
 
 import command
@@ -12,6 +14,8 @@ from measure import Failure, median, run, say, table, version
 APP, TYPE = "com.example.matchday", "Match"
 ACTIVITIES = 10_000
 CONNECTIONS, BATCH_CONNECTIONS, BATCH = 64, 8, 1_000
+# How many streams there are at the same time, and how many lines all of them have.
+STREAMS, LINES = {"stream": 1, "streams": 8}, 300_000
 BODY = 400
 BENCHES = os.path.join(os.path.dirname(__file__), "..", "..", "benches")
 
@@ -94,6 +98,30 @@ class Bench:
             "wrk_us": result.cpu / answered * 1e6,
         }
 
+    def stream(self, width):
+        """Streams lines. Every change is answered, and stored once, with its key."""
+        self.runs += 1
+        lines = LINES // 10 if self.options.quick else LINES
+        before, cpu = self.stored(), (self.daemon.cpu, self.cluster.cpu)
+        result = run(
+            [
+                sys.executable, os.path.join(BENCHES, "accept", "stream.py"), self.daemon.url,
+                APP, self.key, str(self.runs), str(ACTIVITIES), str(lines), str(width),
+            ],
+            self.cpus,
+        )  # fmt: skip
+        said = json.loads(result.output.splitlines()[-1])
+        daemon, server = self.daemon.cpu - cpu[0], self.cluster.cpu - cpu[1]
+        after = self.settled()
+        for stored in (after[0] - before[0], after[1] - before[1]):
+            if said["refused"] or said["broken"] or not lines == said["requests"] == stored:
+                raise Failure(f"{lines} changes were sent and {stored} stored: {said}")
+        return said | {
+            "changes_per_second": lines / said["seconds"],
+            "daemon_us": daemon / lines * 1e6,
+            "postgres_us": server / lines * 1e6,
+        }
+
     def pgbench(self):
         path = os.path.join(self.folder, "inserts.sql")
         with open(path, "w") as file:
@@ -103,7 +131,7 @@ class Bench:
         return {"changes_per_second": rate, "postgres_us": (self.cluster.cpu - cpu) / (rate * self.seconds) * 1e6}
 
     def rounds(self):
-        """Each round measures all three; ratios are taken within it."""
+        """Each round measures all; ratios are taken within it."""
         self.post(CONNECTIONS, 0)  # Statements are planned, and the daemon has seen every activity.
         rounds = []
         for number in range(self.options.rounds):
@@ -111,6 +139,7 @@ class Bench:
                 "pgbench": self.pgbench,
                 "single": lambda: self.post(CONNECTIONS, 0),
                 "batch": lambda: self.post(BATCH_CONNECTIONS, BATCH),
+                **{name: functools.partial(self.stream, width) for name, width in STREAMS.items()},
             }
             order = list(steps) if number % 2 == 0 else list(reversed(steps))
             rounds.append({name: steps[name]() for name in order})
@@ -119,7 +148,7 @@ class Bench:
 
 
 def summary(one):
-    return ", ".join(f"{name} {one[name]['changes_per_second']:,.0f}/s" for name in ("pgbench", "single", "batch"))
+    return ", ".join(f"{name} {one[name]['changes_per_second']:,.0f}/s" for name in one)
 
 
 def ratio(rounds, name):
@@ -138,6 +167,7 @@ def report(rounds, memory):
         ("pgbench", f"pgbench, {CONNECTIONS} clients"),
         ("single", f"one a request, {CONNECTIONS} connections"),
         ("batch", f"{BATCH:,} a batch, {BATCH_CONNECTIONS} connections"),
+        *((name, f"one a line, {width} {name}") for name, width in STREAMS.items()),
     ):
         rows.append([
             words, of(name, "changes_per_second", ",.0f"), f"{ratio(rounds, name):.2f}", of(name, "p50_ms", ".1f"),
@@ -148,7 +178,7 @@ def report(rounds, memory):
 
 def main():
     quick = "3 seconds each instead of 10: a rough look"
-    options = server_parser("accept", __doc__, quick, rounds=(3, "rounds of all three")).parse_args()
+    options = server_parser("accept", __doc__, quick, rounds=(3, "rounds of all")).parse_args()
     with Workbench(options) as workbench:
         url = workbench.cluster.fresh()
         with Daemon(options.bin, url) as daemon:
@@ -159,6 +189,7 @@ def main():
     ratios = {
         "ratio_to_pgbench": round(ratio(rounds, "single"), 3),
         "ratio_to_pgbench_batch": round(ratio(rounds, "batch"), 3),
+        **{f"ratio_to_pgbench_{name}": round(ratio(rounds, name), 3) for name in STREAMS},
     }
     workbench.report(
         ratios,

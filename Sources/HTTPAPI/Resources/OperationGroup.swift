@@ -1,0 +1,76 @@
+import APITypes
+import ActivityModel
+import Cryptography
+import JSON
+import Orchestrator
+import Store
+
+/// Carries out the operations of one caller together, and turns what becomes of them into results.
+struct OperationGroup: Sendable {
+    let service: any TallyService
+    let principal: Principal?
+    /// Method and path of the request that brings the operations: the scope of their idempotency keys.
+    let method: String
+    let path: String
+
+    init(service: any TallyService, principal: Principal?, method: String, path: String) {
+        self.service = service
+        self.principal = principal
+        self.method = method
+        self.path = path
+    }
+
+    init(service: any TallyService, call: RouteCall) {
+        self.init(service: service, principal: call.principal, method: call.method, path: call.path)
+    }
+
+    /// - Returns: One result for each operation, in their order. One that could not be read is answered with its
+    ///   problem.
+    func carryOut(
+        _ operations: [Result<BatchOperation, Problem>],
+        _ app: BundleID,
+        waited: Duration
+    ) async -> [BatchResult] {
+        let operations = operations.map { operation in
+            operation.flatMap { operation in Result { () throws(Problem) in try permitted(operation) } }
+        }
+        // Operations that fail here get their answers below.
+        let answers = await service.batch(app, operations.compactMap { try? $0.get() }, waited: waited)
+        var next = answers.makeIterator()
+        return operations.map { operation in
+            switch operation {
+            case .failure(let problem): BatchResult(problem)
+            case .success: result(of: next.next() ?? .failure(Problem.internalError()))
+            }
+        }
+    }
+
+    /// - Throws: 403 if the caller's key does not have the operation's scope.
+    private func permitted(_ operation: BatchOperation) throws(Problem) -> KeyedOperation {
+        guard let principal, principal.allows(operation.scope) else { throw .missingScope(operation.scope) }
+        // The hash is of the parsed operation, so white space and the like do not matter.
+        let key = operation.idempotencyKey.map { [method, path] key in
+            IdempotencyKey.Deferred(
+                IdempotencyKey(
+                    apiKeyID: principal.keyID,
+                    method: method,
+                    path: path,
+                    key: key,
+                    bodyHash: SHA256.hash(operation.json.serialized())
+                )
+            )
+        }
+        return KeyedOperation(operation, idempotency: key)
+    }
+
+    private func result(of result: Orchestrator.OperationResult) -> BatchResult {
+        switch result {
+        case .success(.start(let answer, let replay)): BatchResult(status: replay ? 200 : 202, body: answer.json)
+        case .success(.change(let answer)): BatchResult(status: 202, body: answer.json)
+        case .success(.device(let device)): BatchResult(status: 200, body: device.json)
+        case .success(.subscription(let answer)): BatchResult(status: 200, body: answer.json)
+        case .failure(let problem as Problem): BatchResult(problem)
+        case .failure(let error): BatchResult(service.problem(for: error) ?? .internalError())
+        }
+    }
+}
