@@ -80,6 +80,12 @@ extension Scene {
 
     /// Events of a thousand activities, in turn.
     func addEvents(_ count: Int) async throws {
+        // The daemon makes it at its start, and rows that are copied meanwhile would be in its way.
+        _ = try await work(
+            until: """
+                SELECT to_regclass('events_' || to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYYMMDD')) IS NOT NULL
+                """
+        )
         _ = try await orchestrator.database.execute(
             """
             INSERT INTO events (kind, bundle_id, environment, activity_id, device_id, detail)
