@@ -63,6 +63,7 @@ struct CommonPractice: Library {
             if (200..<300).contains(answer.status) { waiting[subject] = nil } else { fail(subject, at: now) }
         case .noAnswer(let number):
             if let subject = flights.removeValue(forKey: number) { fail(subject, at: now) }
+        case .sent: return []
         case .foreground, .timer, .read, .topics, .starting, .notStarted: break
         }
         ask(at: now, &actions)

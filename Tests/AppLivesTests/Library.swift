@@ -21,6 +21,11 @@ enum Kept: Hashable, Sendable {
         case .common(let stored): stored.deviceID
         }
     }
+
+    /// Whether it says that the app ends a card.
+    func ends(_ card: String) -> Bool {
+        if case .memory(let memory) = self { memory.cards[card]?.endedByApp != nil } else { false }
+    }
 }
 
 /// The libraries that lives are played with.

@@ -170,7 +170,11 @@ extension Life {
         noteTold(card.id, on: phone)
         phones[phone].cards[index].isTokenTold = card.token != nil
         deliver(.ending(seen(card)), to: phone)
-        if phones[phone].process != nil { endByApp(card.id, on: phone) }
+        if phones[phone].process != nil {
+            endByApp(card.id, on: phone)
+        } else if phones[phone].kept?.ends(card.id) != true {
+            phones[phone].cards[index].endAskedAt = card.endAskedAt
+        }
     }
 
     private func swipe(_ phone: Int) {
@@ -197,8 +201,10 @@ extension Life {
         phones[phone].forgetUser()
         deliver(.signedOut, to: phone)
         guard phones[phone].process != nil else {
-            // The next process ends the cards that this one was about to end.
-            for card in live { phones[phone].cards[card].endAskedAt = phones[phone].cards[card].endAskedAt ?? now }
+            // The next process ends the cards that this one was about to end, if that was stored.
+            for card in live where phones[phone].kept?.ends(phones[phone].cards[card].id) == true {
+                phones[phone].cards[card].endAskedAt = phones[phone].cards[card].endAskedAt ?? now
+            }
             phones[phone].userKnownAt = known
             return
         }

@@ -25,10 +25,14 @@ extension Life {
 
     private func perform(_ action: Action, on phone: Int, _ epoch: Int, _ events: inout [Event]) {
         switch action {
-        case .save: phones[phone].kept = phones[phone].process?.library.kept
+        case .save:
+            phones[phone].kept = phones[phone].process?.library.kept
+            if phones[phone].unstoredReport == epoch { phones[phone].unstoredReport = nil }
         case .read: events.append(.read(reading(phone)))
         case .getTicket(let request): ticketsAsked.append(AskedTicket(phone: phone, epoch: epoch, request: request))
-        case .send(let report): send(report, from: phone, epoch)
+        case .send(let report):
+            send(report, from: phone, epoch)
+            events.append(.sent(report.number))
         case .endCard(let card):
             note("the app ends \(card)")
             checkEnd(of: card, on: phone)

@@ -23,9 +23,17 @@ extension Life {
         }
     }
 
+    /// A little more than the time after which Tally repeats a start without an answer.
+    private static let startRepeat: Double = 121
+
     func send(_ report: Report, from phone: Int, _ epoch: Int) {
         checkNews(of: report, from: phone)
+        // Until its answer, nobody knows what Tally has.
+        phones[phone].confirmed[report.subject] = nil
         phones[phone].lastSent[report.subject] = report.number
+        if report.subject == .phone, phones[phone].userToldAt == nil || phones[phone].unstoredReport != nil {
+            phones[phone].unstoredReport = epoch
+        }
         if report.subject == .phone, phones[phone].userToldAt == nil {
             phones[phone].userToldAt = now
             phones[phone].firstReportOfUser = report.number
@@ -99,6 +107,8 @@ extension Life {
 
     func deliverPushes() async throws {
         for push in try await server.work() {
+            // Tally looks again when the start is to be repeated.
+            if case .start = push.kind { plan(.look, on: 0, in: Self.startRepeat, epoch: nil) }
             // Some are late, whatever the reason.
             let delay = seconds(0.1...2, or: 2...300, percent: 10, .push)
             for phone in phones.indices { plan(.push(push), on: phone, in: delay, epoch: nil) }

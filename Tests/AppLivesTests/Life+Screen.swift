@@ -69,6 +69,8 @@ extension Life {
         guard let left = phone.leftAt else { return true }
         // A card of before the sign-out, or a push that may be one for the user before.
         guard left < card.startedAt, let known = phone.userKnownAt, !phone.hasLostAnswer else { return false }
+        // If the app dies as its first report leaves, the next process cannot know that it has left.
+        if phone.unstoredReport != nil { return false }
         if phone.user != nil { return known < card.startedAt }
         // Nobody can tell when a card came that the app finds after a long sleep.
         return phone.lateStartsOverAt ?? .infinity < card.startedAt && !phone.hasClockChangedSinceLeft
@@ -83,8 +85,6 @@ extension Life {
         let isTold = process?.toldDismissed.contains(card.id) == true || process?.toldEnded.contains(card.id) == true
         if ending.cause == .app, let asked = card.endAskedAt, !isTold || asked <= card.goneAt ?? now { return }
         guard let cause = card.cause else {
-            // A clock that is set just after a launch hides that the second reading came at once.
-            if ending.cause == .unknown, card.hasClockChanged { return }
             return breaks(.rightCause, "\(card.id) is live, told: \(ending.cause)")
         }
         if ending.cause == .unknown {

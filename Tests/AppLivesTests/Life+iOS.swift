@@ -242,6 +242,11 @@ extension Life {
     func endByApp(_ id: String, on phone: Int) {
         guard let index = phones[phone].card(id), let epoch = phones[phone].process?.epoch else { return }
         if phones[phone].cards[index].endAskedAt == nil { phones[phone].cards[index].endAskedAt = now }
+        // Of a card that the app ended before iOS told that it was swiped away, no library can know.
+        let card = phones[phone].cards[index]
+        if card.cause == .user, phones[phone].process?.toldDismissed.contains(id) != true {
+            phones[phone].dismissed.remove(card.activity)
+        }
         plan(.endByApp(id), on: phone, in: seconds(0...0.2, .endByApp, phone), epoch: epoch)
     }
 

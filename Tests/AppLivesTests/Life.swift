@@ -78,6 +78,7 @@ final class Life {
     /// Lets time pass, with all that happens in it.
     func pass(_ seconds: Double) async throws {
         let end = now + seconds
+        try await deliverPushes()
         while let next = agenda.first, next.at <= end {
             agenda.removeFirst()
             try await move(to: max(now, next.at))
@@ -135,6 +136,7 @@ final class Life {
             plan(.leaveScreen(card), on: phone, in: 4 * 3600, epoch: nil)
         case .leaveScreen(let card): turn(card, on: phone, .dismissed, by: .system)
         case .endByApp(let card): turn(card, on: phone, .dismissed, by: .app)
+        case .look: break
         }
         try await askForTickets()
     }

@@ -97,22 +97,21 @@ final class ModelServer: LifeServer {
 
     private func take(_ facts: PhoneFacts, _ report: Report, _ isNumbered: Bool, user: String?) -> Answer {
         let id = report.deviceID
-        devices[id]?.user = user
-        var isStale = false
+        // A late report changes nothing, not even the user.
         if isNumbered, !facts.startTokens.isEmpty, report.number < devices[id]?.generation ?? 0 {
-            isStale = true
-        } else {
-            devices[id]?.startTokens.merge(facts.startTokens) { _, new in new }
-            if isNumbered, !facts.startTokens.isEmpty { devices[id]?.generation = report.number }
-            // A token belongs to one device.
-            for other in devices.keys where other != id {
-                for (type, token) in facts.startTokens where devices[other]?.startTokens[type] == token {
-                    devices[other]?.startTokens[type] = nil
-                }
+            return Self.stale("stale_generation")
+        }
+        devices[id]?.user = user
+        devices[id]?.startTokens.merge(facts.startTokens) { _, new in new }
+        if isNumbered, !facts.startTokens.isEmpty { devices[id]?.generation = report.number }
+        // A token belongs to one device.
+        for other in devices.keys where other != id {
+            for (type, token) in facts.startTokens where devices[other]?.startTokens[type] == token {
+                devices[other]?.startTokens[type] = nil
             }
         }
         for activity in activities.keys.sorted() { enrol(id, in: activity) }
-        return isStale ? Self.stale("stale_generation") : Answer(status: 200, body: AnswerBody(accepted: true))
+        return Answer(status: 200, body: AnswerBody(accepted: true))
     }
 
     private func take(_ news: CardNews, _ report: Report, _ isNumbered: Bool) -> Answer {

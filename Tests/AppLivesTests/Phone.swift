@@ -140,6 +140,8 @@ struct Phone {
     var userConfirmedAt: Double?
     /// When the app, awake, first knew that no push comes any more for the user before.
     var lateStartsOverAt: Double?
+    /// The process from which a report of who is signed in has left, if it has stored nothing since.
+    var unstoredReport: Int?
     /// Whether the last report of the user who is signed in got no answer.
     var hasLostAnswer = false
     /// The number of the last report on each subject.
@@ -158,6 +160,7 @@ struct Phone {
         firstReportOfUser = nil
         userConfirmedAt = nil
         lateStartsOverAt = nil
+        unstoredReport = nil
         hasLostAnswer = false
     }
 
@@ -179,4 +182,6 @@ enum Happening {
     case cardAges(String)
     case leaveScreen(String)
     case endByApp(String)
+    /// Tally looks at what is due.
+    case look
 }

@@ -72,6 +72,7 @@ struct Life {
                 case .send(let report):
                     onTheWay.append(report)
                     sent.append(report)
+                    events.append(.sent(report.number))
                 case .endCard(let card):
                     endedCards.append(card)
                     reading.cards.removeAll { $0.id == card }

@@ -31,6 +31,7 @@ struct MendedTests {
         #expect(life.sent.isEmpty && life.endedCards.isEmpty)
         life.handle(.signedIn("ben"))
         #expect(life.endedCards == ["card-1"])
+        life.pass(2)
         #expect(Set(life.onTheWay.map(\.subject)) == [.phone, .activity("final")])
     }
 

@@ -15,8 +15,8 @@ package struct Card: Codable, Hashable, Sendable {
     package var endedByApp: AppEnd?
     /// Who ended it; nil while it is live.
     package var ending: CardEnding.Cause?
-    /// When the app learned that.
-    package var endingSeen: Moment?
+    /// Set if nobody saw how it went, until a reading shows that no repeat of its start has come.
+    package var repeats: Pause?
     /// Whether Tally has confirmed how to reach it.
     package var isConfirmed = false
 
@@ -25,12 +25,19 @@ package struct Card: Codable, Hashable, Sendable {
 
     /// Whether the user has swiped it away, so that a push must not start a later card.
     ///
-    /// If nobody saw how it went: no push could end a card that Tally did not know. And a push that comes so soon after is the
-    /// repeat of its own start.
-    func isDismissed(before later: Card) -> Bool {
+    /// If nobody saw how it went: no push could end a card that Tally did not know. And a push that comes soon after is the
+    /// repeat of its own start. When a card came that the app finds after a long sleep, nobody can tell.
+    var isDismissed: Bool {
         if ending == .user { return true }
         guard ending == .unknown else { return false }
-        return !isConfirmed || later.firstSeen - (endingSeen ?? later.firstSeen) < Machine.lateStarts
+        return !isConfirmed || repeats != nil
+    }
+
+    /// It is there after all.
+    mutating func revive() {
+        endedByApp = nil
+        ending = nil
+        repeats = nil
     }
 }
 

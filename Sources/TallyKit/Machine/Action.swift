@@ -5,6 +5,7 @@ package enum Action: Hashable, Sendable {
     /// Read ActivityKit's properties, and answer with ``Event/read(_:)``.
     case read
     case getTicket(TicketRequest)
+    /// Answer with ``Event/sent(_:)`` once it has left.
     case send(Report)
     /// End the card, and take it off the screen.
     case endCard(String)

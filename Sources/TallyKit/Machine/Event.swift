@@ -26,6 +26,8 @@ package enum Event: Sendable {
     case signedOut
     /// The answer to ``Action/getTicket(_:)``; nil if there is none, with the reason.
     case ticket(Ticket?, for: TicketRequest, failure: String?)
+    /// The report with this number has just left.
+    case sent(Int)
     /// The answer to the report with this number.
     case answer(Int, Answer)
     /// The report with this number got no answer.

@@ -3,18 +3,19 @@ extension Machine {
     static let longestLife: Double = 8 * 3600 - 60
     /// Cards that are over are remembered for so long: iOS shows them for up to four hours.
     static let overFor: Double = 24 * 3600
-    /// After a sign-out that Tally has confirmed, pushes that Apple still stored may come for so long.
+    /// Pushes that Apple still stored may come for so long: after a sign-out that Tally has confirmed, and after the end of a card.
     static let lateStarts: Double = 900
 
     mutating func take(_ reading: Reading, at now: Moment, _ actions: inout [Action]) {
         isReading = false
+        hasJustRead = true
         lastReading = now
         if let enabled = reading.activitiesEnabled { memory.facts?.activitiesEnabled = enabled }
         if let frequent = reading.frequentPushesEnabled { memory.facts?.frequentPushesEnabled = frequent }
         memory.facts?.startTokens.merge(reading.startTokens) { _, new in new }
         for card in reading.cards {
             // It was missed by mistake.
-            if !card.state.isOver, memory.cards[card.id]?.ending == .unknown { memory.cards[card.id]?.ending = nil }
+            if !card.state.isOver, memory.cards[card.id]?.ending == .unknown { memory.cards[card.id]?.revive() }
             see(card, at: now, &actions)
         }
         missCards(of: reading, at: now, &actions)
@@ -24,7 +25,15 @@ extension Machine {
             memory.lateStarts = nil
             memory.leaver = nil
         }
-        for activity in memory.activities { judge(activity, found: Set(reading.cards.map(\.id)), at: now, &actions) }
+        let live = Set(reading.cards.filter { !$0.state.isOver }.map(\.id))
+        for activity in memory.activities {
+            judge(activity, found: live, at: now, &actions)
+            judgeDuplicates(of: activity, found: live, at: now, &actions)
+        }
+        // No repeat came in that time.
+        if secondReading == nil {
+            for (id, card) in memory.cards where card.repeats?.end(at: now) == nil { memory.cards[id]?.repeats = nil }
+        }
     }
 
     /// Takes what a stream or a property tells of a card.
@@ -39,8 +48,8 @@ extension Machine {
         }
         // A card that is over stays over, whatever a late stream says.
         guard card.ending == nil else {
-            // The last process may have died before iOS ended it.
-            if card.endedByApp != nil, !seen.state.isOver { actions.append(.endCard(card.id)) }
+            // The last process may have died before iOS ended it. A duplicate is judged again.
+            if let reason = card.endedByApp, reason != .duplicate, !seen.state.isOver { askToEnd(card.id, &actions) }
             return
         }
         if let token = seen.updateToken { card.updateToken = token }
@@ -49,7 +58,7 @@ extension Machine {
         if seen.state.isOver {
             end(card.id, by: Self.cause(of: card, at: now), at: now, &actions)
         } else if card.endedByApp != nil {
-            actions.append(.endCard(card.id))
+            askToEnd(card.id, &actions)
         }
     }
 
@@ -84,11 +93,35 @@ extension Machine {
         for (place, card) in cards.enumerated() where card.isLive {
             if hasElder, found.contains(card.id) {
                 endCard(card.id, .duplicate, at: now, &actions)
-            } else if place > start, cards[start..<place].contains(where: { $0.isDismissed(before: card) }) {
+            } else if place > start, cards[start..<place].contains(where: \.isDismissed) {
                 endCard(card.id, .unwanted, at: now, &actions)
             } else if found.contains(card.id) {
                 hasElder = true
             }
+        }
+    }
+
+    /// Ends the duplicates that are still there. If the elder card has gone since the last process died, the first one takes its
+    /// place.
+    private mutating func judgeDuplicates(
+        of activity: String,
+        found: Set<String>,
+        at now: Moment,
+        _ actions: inout [Action]
+    ) {
+        let cards = memory.cards.values.filter { $0.activity == activity }.sorted { $0.number < $1.number }
+        let duplicates = cards.filter { $0.endedByApp == .duplicate && found.contains($0.id) }
+        guard let first = duplicates.first else { return }
+        let elders = cards.filter(\.isLive)
+        let elder = cards.last { $0.number < first.number && $0.endedByApp != .duplicate }
+        if elders.isEmpty, elder?.endedByApp == nil, !endsAsked.contains(first.id) {
+            memory.cards[first.id]?.revive()
+            judge(activity, found: found, at: now, &actions)
+        } else if !elders.isEmpty, !elders.contains(where: { found.contains($0.id) }) {
+            return  // The next reading tells whether the elder has gone.
+        }
+        for card in duplicates where memory.cards[card.id]?.endedByApp == .duplicate && !endsAsked.contains(card.id) {
+            askToEnd(card.id, &actions)
         }
     }
 
@@ -112,16 +145,26 @@ extension Machine {
         memory.lateStarts.map { $0.end(at: now) == nil } == true && secondReading == nil
     }
 
+    /// Whether all repeats of the start of a card have come that went while nobody looked.
+    func areRepeatsOver(at now: Moment) -> Bool {
+        secondReading == nil && memory.cards.values.contains { $0.repeats.map { $0.end(at: now) == nil } == true }
+    }
+
+    private mutating func askToEnd(_ id: String, _ actions: inout [Action]) {
+        endsAsked.insert(id)
+        actions.append(.endCard(id))
+    }
+
     mutating func endCard(_ id: String, _ reason: AppEnd, at now: Moment, _ actions: inout [Action]) {
         memory.cards[id]?.endedByApp = reason
-        actions.append(.endCard(id))
+        askToEnd(id, &actions)
         end(id, by: .app, at: now, &actions)
     }
 
     private mutating func end(_ id: String, by cause: CardEnding.Cause, at now: Moment, _ actions: inout [Action]) {
         guard let card = memory.cards[id], card.ending == nil else { return }
         memory.cards[id]?.ending = cause
-        memory.cards[id]?.endingSeen = now
+        if cause == .unknown { memory.cards[id]?.repeats = Pause(Self.lateStarts, from: now) }
         actions.append(.ended(CardEnding(activity: card.activity, card: id, cause: cause)))
     }
 
@@ -138,7 +181,7 @@ extension Machine {
         let found = Set(reading.cards.map(\.id))
         for card in memory.cards.values.sorted(by: { $0.number < $1.number })
         where card.ending == nil && reading.types.contains(card.type) && !found.contains(card.id) {
-            guard missing.contains(card.id), secondReading?.end(at: now) == nil else {
+            guard missing.contains(card.id), secondReading == nil else {
                 missing.insert(card.id)
                 secondReading = secondReading ?? Pause(Self.secondReadingAfter, from: now)
                 continue

@@ -2,7 +2,8 @@ extension Machine {
     /// Does what can be done now: reads, asks for a ticket, sends.
     mutating func work(at now: Moment, _ actions: inout [Action]) {
         giveUp(at: now)
-        if let second = secondReading, second.end(at: now) == nil {
+        // Only the timer tells that so much time has passed: the clock may have been set.
+        if let second = secondReading, second.end(at: now) == nil, isTimer {
             secondReading = nil
             lastReading = nil
         }
@@ -10,18 +11,21 @@ extension Machine {
             tokenReading = nil
             lastReading = nil
         }
-        if areLateStartsOver(at: now) { lastReading = nil }
+        if areLateStartsOver(at: now) || areRepeatsOver(at: now) { lastReading = nil }
         guard memory.facts != nil else { return }
         let due = subjects.filter { dueNews(of: $0, at: now) != nil && waits($0, at: now) == nil }
         // Whatever is reported is read first: a stream may be silent or late.
         guard let reading = lastReading, (0...Self.readingServes).contains(now - reading) || due.isEmpty else {
-            if !isReading {
-                isReading = true
-                actions.append(.read)
-            }
+            read(&actions)
             return
         }
         for subject in due { send(subject, at: now, &actions) }
+    }
+
+    private mutating func read(_ actions: inout [Action]) {
+        guard !isReading else { return }
+        isReading = true
+        actions.append(.read)
     }
 
     /// All that there is to report on, the phone first: Tally then knows who has it.
@@ -70,12 +74,22 @@ extension Machine {
             ask(for: subject, at: now, &actions)
             return
         }
-        memory.generation += 1
-        switch news {
-        case .phone: memory.hasToldUser = true
-        case .topics: memory.toldTopics = memory.namedTopics
-        case .card: break
+        // What comes after this report is no card of the user before. So it must be known what came until now, and the first
+        // reading after a launch may come too early.
+        if subject == .phone, memory.leaver != nil, !memory.signedOut, !memory.hasToldUser,
+            !hasJustRead || secondReading != nil
+        {
+            if secondReading == nil { read(&actions) }
+            return
         }
+        // Until its answer, nobody knows which of the two Tally has.
+        switch subject {
+        case .phone: if memory.confirmedPhone?.news != news { memory.confirmedPhone = nil }
+        case .topics: if memory.confirmedTopics?.news != news { memory.confirmedTopics = nil }
+        case .activity(let id): if memory.confirmedCards[id]?.news != news { memory.confirmedCards[id] = nil }
+        }
+        memory.generation += 1
+        if subject == .topics { memory.toldTopics = memory.namedTopics }
         let report = Report(
             number: memory.generation,
             subject: subject,
@@ -104,7 +118,7 @@ extension Machine {
     /// When there is something to read or to report without an event; nil if never.
     func nextReport(at now: Moment) -> Moment? {
         guard memory.facts != nil else { return nil }
-        var moments = [secondReading?.end(at: now), tokenReading?.end(at: now)]
+        var moments = [secondReading?.until, tokenReading?.end(at: now)]
         for subject in subjects where dueNews(of: subject, at: now) != nil {
             moments.append(waits(subject, at: now) ?? (asked == nil ? ticketTrial.due(at: now) : nil))
         }

@@ -20,10 +20,15 @@ package struct Machine: Sendable {
     var tokenReading: Pause?
     var tokenReadings = 0
     var isReading = false
+    /// Whether the event that is being handled is a reading, or the timer.
+    var hasJustRead = false
+    var isTimer = false
     /// Until the second reading after a launch is due.
     var secondReading: Pause?
     /// Cards that one reading did not find.
     var missing: Set<String> = []
+    /// Cards that this process asked iOS to end.
+    var endsAsked: Set<String> = []
     /// Problems that were told, until the subject succeeds.
     var told: Set<KitProblem> = []
     var wake: Moment?
@@ -53,11 +58,16 @@ package struct Machine: Sendable {
         var actions: [Action] = []
         secondReading = secondReading?.restarted(at: now)
         memory.lateStarts = memory.lateStarts?.restarted(at: now)
+        for (id, card) in memory.cards where card.repeats != nil {
+            memory.cards[id]?.repeats = card.repeats?.restarted(at: now)
+        }
+        (hasJustRead, isTimer) = (false, false)
         take(event, at: now, &actions)
         work(at: now, &actions)
         nextReport = nextReport(at: now)
-        // The end of late starts is worth no background time.
-        let next = [nextReport, memory.lateStarts?.end(at: now)].compactMap(\.self).min()
+        // The end of late starts and of repeats is worth no background time.
+        let ends = memory.cards.values.map { $0.repeats?.end(at: now) } + [memory.lateStarts?.end(at: now), nextReport]
+        let next = ends.compactMap(\.self).min()
         if next != wake {
             wake = next
             actions.append(.wake(at: next))
@@ -70,7 +80,7 @@ package struct Machine: Sendable {
         switch event {
         case .launched(let facts): launch(facts, at: now)
         case .foreground: foreground(at: now)
-        case .timer: wake = nil
+        case .timer: (wake, isTimer) = (nil, true)
         case .read(let reading): take(reading, at: now, &actions)
         case .startToken(let type, let token):
             guard memory.facts?.startTokens[type] != token else { break }
@@ -88,6 +98,8 @@ package struct Machine: Sendable {
         case .signedIn(let user): signIn(user, at: now, &actions)
         case .signedOut: signOut(at: now, &actions)
         case .ticket(let ticket, let request, let failure): take(ticket, for: request, failure, at: now, &actions)
+        case .sent(let number):
+            if flights[number]?.report.subject == .phone { memory.hasToldUser = true }
         case .answer(let number, let answer): take(answer, to: number, at: now, &actions)
         case .noAnswer(let number): miss(number, at: now, &actions)
         }

@@ -20,7 +20,8 @@ package struct Memory: Codable, Hashable, Sendable {
     /// The user who left last, while pushes may still start cards for that user. Empty if the app did not say who it
     /// was.
     package var leaver: String?
-    /// Whether Tally may have heard who is signed in.
+    /// Whether Tally may have heard who is signed in. It is stored once the report has left: if the app dies before, the cards
+    /// that it finds later may be those of the user before.
     package var hasToldUser = false
     /// For how long pushes that Apple still stored may come, once Tally has confirmed a sign-out.
     package var lateStarts: Pause?

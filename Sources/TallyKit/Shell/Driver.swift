@@ -97,7 +97,9 @@ package final class Driver {
         case .save: save()
         case .read: return .read(world.read())
         case .getTicket(let request): getTicket(request)
-        case .send(let report): world.send(report)
+        case .send(let report):
+            world.send(report)
+            return .sent(report.number)
         case .endCard(let card): world.endCard(card)
         case .wake(let moment): wake(at: moment)
         case .problem(let problem): newProblem.yield(problem)

@@ -84,6 +84,31 @@ struct DeviceTests {
         }
     }
 
+    @Test("A late report changes neither the user nor the token of ordinary pushes; of a new installation none is late")
+    func lateReport() async throws {
+        try await withRegistry { registry, app in
+            func put(_ user: ReportedUser, _ digits: String, _ generation: Int64?, _ installation: String) async throws
+            {
+                var request = try report([game: ("aaaa0001", generation), order: ("cccc", 1)])
+                (request.user, request.installation, request.deviceToken) = (user, installation, try token(digits))
+                _ = try await registry.putDevice(app, device, request)
+            }
+            func stored() async throws -> String {
+                let shown = try await registry.device(app, device)
+                return "\(shown.userID?.rawValue ?? "nobody") \(shown.deviceToken ?? "-")"
+            }
+            try await put(.user(UserID(stored: "anna")), "dddd0001", 5, "first")
+            try await put(.nobody, "eeee0001", 4, "first")
+            #expect(try await stored() == "anna dddd…")
+            try await put(.nobody, "eeee0001", 5, "first")
+            #expect(try await stored() == "nobody eeee…")
+            try await put(.user(UserID(stored: "ben")), "ffff0001", nil, "first")
+            #expect(try await stored() == "ben ffff…")
+            try await put(.nobody, "abcd0001", 1, "second")
+            #expect(try await stored() == "nobody abcd…")
+        }
+    }
+
     @Test("A new installation counts its generations anew; late reports of the one before change nothing, for good")
     func installations() async throws {
         try await withRegistry { registry, app in

@@ -265,18 +265,35 @@ struct RegistrationGroup {
         for place in new { keys[place] = made[reports[place].name] }
     }
 
+    /// A report is late if a later generation of one of its start tokens is stored. It may be of the time before somebody else
+    /// signed in, so it changes neither the user nor the device token. That is looked up only if one of them would change.
     private func update(_ places: [Int]) -> Query {
         let requests = places.map { reports[$0].request }
+        // The generations of another installation say nothing.
+        let compared = places.filter { effects[$0]?.changedInstallation != true }.flatMap { place in
+            reports[place].request.startTokens.map { (key: keys[place], type: $0.key, generation: $0.value.generation) }
+        }
         return """
+            WITH late AS MATERIALIZED (
+                SELECT c.device_key FROM unnest(
+                    \(compared.compactMap(\.key)), \(compared.map(\.type.rawValue)), \(compared.map(\.generation))
+                ) AS c(device_key, type_name, generation)
+                CROSS JOIN LATERAL (
+                    SELECT FROM start_tokens AS t
+                    WHERE t.device_key = c.device_key AND t.type_name = c.type_name AND t.generation > c.generation OFFSET 0
+                ) AS later
+            )
             UPDATE devices AS d
             SET environment = r.environment::apns_environment,
-                user_id = CASE WHEN r.is_user_unsaid THEN d.user_id ELSE r.user_id END,
+                user_id = CASE WHEN r.is_user_unsaid OR r.user_id IS NOT DISTINCT FROM d.user_id THEN d.user_id
+                    WHEN d.device_key IN (SELECT device_key FROM late) THEN d.user_id ELSE r.user_id END,
                 os_version = coalesce(r.os_version, d.os_version),
                 app_version = coalesce(r.app_version, d.app_version),
                 activities_enabled = coalesce(r.activities_enabled, d.activities_enabled),
                 frequent_pushes_enabled = coalesce(r.frequent, d.frequent_pushes_enabled),
-                device_token = CASE WHEN d.environment = r.environment::apns_environment
-                    THEN coalesce(r.device_token, d.device_token) ELSE r.device_token END,
+                device_token = CASE WHEN d.environment <> r.environment::apns_environment THEN r.device_token
+                    WHEN coalesce(r.device_token, d.device_token) IS NOT DISTINCT FROM d.device_token THEN d.device_token
+                    WHEN d.device_key IN (SELECT device_key FROM late) THEN d.device_token ELSE r.device_token END,
                 \(unescaped: Installations.assignments("r.installation")),
                 updated_at = now()
             FROM unnest(
