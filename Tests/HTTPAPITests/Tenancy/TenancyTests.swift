@@ -45,14 +45,22 @@ struct TenancyTests {
             for route in routes {
                 let path = route.path.replacing("{bundle_id}", with: Self.other.rawValue)
                     .replacing(/\{[a-z_]+\}/, with: "d1")
+                let body: String? = route.takesBody || route.takesLines ? "{}" : nil
+                let headers: HTTPFields = route.takesLines ? [.contentType: "application/x-ndjson"] : [:]
                 for (scope, key) in keys.mineByScope {
-                    let answer = try await api.send(route.method, path, key: key, body: route.takesBody ? "{}" : nil)
+                    let answer = try await api.send(route.method, path, key: key, body: body, headers: headers)
                     #expect(answer.status == 403, "\(scope) \(route.method) \(path)")
                     let codes = ["app_forbidden", "missing_scope"]
                     #expect(codes.contains(answer.code ?? ""), "\(scope) \(route.method) \(path)")
                     #expect(!answer.body.contains(Self.other.rawValue), "\(scope) \(route.method) \(path)")
                 }
-                let refused = try await api.send(route.method, path, key: keys.mineByScope[.admin], body: "{}")
+                let refused = try await api.send(
+                    route.method,
+                    path,
+                    key: keys.mineByScope[.admin],
+                    body: "{}",
+                    headers: headers
+                )
                 #expect(refused.code == "app_forbidden", "\(route.method) \(path)")
             }
         }
