@@ -83,8 +83,8 @@ struct BodyPartTests {
         }
         let all = sizes.withLock { $0 }
         #expect(all.reduce(0, +) == size)
-        // What one read of the socket brings may come on top.
-        #expect(all.allSatisfy { $0 <= most + (64 << 10) })
+        // What one turn of the event loop brings may come on top: four reads of the socket, by the defaults of NIO.
+        #expect(all.allSatisfy { $0 <= most + 4 * (64 << 10) })
     }
 
     @Test("ends for its reader when the server reads no more, and the caller gets the whole answer")
