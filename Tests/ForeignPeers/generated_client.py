@@ -14,8 +14,11 @@ import sys
 import tempfile
 
 PACKAGE = "tally_generated"
-# The generator reads no YAML out of an answer. The document that the daemon serves is a text to it.
-CONFIGURATION = {"content_type_overrides": {"application/yaml": "text/plain"}, "post_hooks": []}
+# The generator reads no YAML out of an answer, and sends no lines of JSON: they are a text and bytes to it.
+CONFIGURATION = {
+    "content_type_overrides": {"application/yaml": "text/plain", "application/x-ndjson": "application/octet-stream"},
+    "post_hooks": [],
+}
 
 
 def generate(document, folder):
