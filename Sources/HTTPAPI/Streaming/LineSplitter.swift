@@ -49,7 +49,7 @@ struct LineSplitter {
 
     /// The last line, which nothing ended; empty if there is none.
     mutating func rest() -> [UInt8] {
-        defer { bytes = ByteBuffer() }
+        defer { (bytes, searched) = (ByteBuffer(), 0) }
         return Array(bytes.readableBytesView)
     }
 }

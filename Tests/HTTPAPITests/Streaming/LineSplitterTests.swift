@@ -49,6 +49,17 @@ struct LineSplitterTests {
         #expect(Self.lines([fits, "x"], longest: 10) == [.tooLong])
     }
 
+    @Test("Nothing comes behind the last line")
+    func end() {
+        var splitter = LineSplitter(longest: 100)
+        splitter.append(ByteBuffer(string: "first\nlast"))
+        #expect(splitter.next() == Self.line("first"))
+        #expect(splitter.next() == .incomplete)
+        #expect(splitter.rest() == Array("last".utf8))
+        #expect(splitter.next() == .incomplete)
+        #expect(splitter.rest().isEmpty)
+    }
+
     @Test("What was handed out does not stay in memory")
     func memory() {
         var splitter = LineSplitter(longest: 1_000)
