@@ -53,8 +53,7 @@ struct IngestRouteTests {
         #expect(results.map { $0?["status"]?.int64 } == [202, 404, 202])
         #expect(results.map { $0?["body"]?["revision"]?.int64 } == [7, nil, 8])
         #expect(results.map { $0?["body"]?["line"]?.int64 } == [nil, 2, nil])
-        #expect(api.service.calls == ["batch com.example.mine", "update a1", "end a2", "update a1"])
-        #expect(api.service.callers.first??.keyID == "key of admin")
+        #expect(Set(api.service.calls) == ["batch com.example.mine"])
     }
 
     @Test("A line that cannot be read is answered in its place with its number and a pointer, and the stream goes on")
@@ -75,6 +74,7 @@ struct IngestRouteTests {
                 == [nil, "/op", "/colour", "", "/body/content_state/x"]
         )
         #expect(api.service.calls == ["batch com.example.mine"] + Array(repeating: "end fine", count: 5))
+        #expect(api.service.callers.first??.keyID == "key of admin")
     }
 
     @Test("An empty line is answered with an empty line")
