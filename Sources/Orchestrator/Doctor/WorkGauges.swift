@@ -4,8 +4,8 @@ import Postgres
 import ServiceLifecycle
 import Store
 
-/// Tells the metrics system how the work stands and what the clocks say, for alerts: the same from every daemon, but
-/// for the way from there to the database.
+/// Tells the metrics system how the work stands and what the clocks say, for alerts. All daemons tell the same, except for
+/// their own way to the database.
 struct WorkGauges: Service, CustomStringConvertible {
     let orchestrator: Orchestrator
     var metrics = MetricsSystem.factory

@@ -7,8 +7,8 @@ import Synchronization
 /// Asks the database in one statement which kinds of work are due, and tells the services that do the work. So a daemon
 /// at rest asks little.
 ///
-/// "Due" is no claim: the service looks by itself, and may find that another daemon was faster. What is accepted is told
-/// of at once (``WakeUps``). A lost signal costs one pause.
+/// "Due" is no claim: the service looks by itself, and may find that another daemon was faster. ``WakeUps`` tells at once
+/// of accepted changes. A lost signal costs one pause.
 final class DueWork: Service, CustomStringConvertible {
     /// What one look has found.
     struct Look: Sendable, Equatable {
@@ -50,7 +50,7 @@ final class DueWork: Service, CustomStringConvertible {
 
     /// Does such work after each look that finds it due, until the daemon stops.
     ///
-    /// What fails is told of in the words "cannot `what`", and done again after the next look. For one caller.
+    /// A failure is logged as "cannot `what`". The next look leads to another try. For one caller.
     func each(_ kind: WorkKind, _ what: String, _ work: @escaping @Sendable () async throws -> Void) async {
         await cancelWhenGracefulShutdown {
             for await _ in self.signals(of: kind) {

@@ -24,8 +24,7 @@ struct SendingHalt: Sendable, Hashable {
     func wait(jitter: Double) -> Duration { min(max(probeIn, .seconds(1)), Self.longestWait) * (1 + jitter) }
 }
 
-/// Halts sending where APNs rejects tokens in masses, tries with a few pushes now and then, and lets it go on (promise
-/// 9).
+/// Halts sending where APNs rejects many tokens. Probes of a few pushes say when it may go on (promise 9).
 ///
 /// What this daemon alone has seen halts at once; what all have seen together, within seconds. The halt is a row in the
 /// database and so every daemon's.

@@ -3,8 +3,8 @@ import Synchronization
 /// How many more workers may begin. Half of them at most serve further rings of activities, so that a few large ones
 /// leave room for the others.
 ///
-/// A slot is for who works. Who does nothing but wait for answers gives his back (``takeBackSilent()``), so that a
-/// place of APNs that is silent (an environment, an API, a team) holds up nobody who has to do with another.
+/// A slot is for a worker that works. A worker that only waits for answers loses its slot (``takeBackSilent()``). So a
+/// silent part of APNs (an environment, an API, a team) holds up no work for another part.
 final class WorkerSlots: Sendable {
     /// Rings that wait for answers without a slot, for each slot there is, at most. When APNs is heard of again, or
     /// given up, what came of all of them is to be stored at the same time.
@@ -75,7 +75,7 @@ final class WorkerSlots: Sendable {
         if isHeld { wakeUps.letGo(slot.count) }
     }
 
-    /// Takes the slots of those who have done nothing but wait since the last calls; to be called now and then.
+    /// Takes the slots of workers that have only waited since the last calls. Call it at an even pace.
     ///
     /// - Returns: Whether there were any.
     @discardableResult

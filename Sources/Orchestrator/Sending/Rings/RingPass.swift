@@ -55,8 +55,8 @@ extension SegmentStore {
 extension RingLook {
     /// The statement whose rows ``init(_:)`` reads.
     ///
-    /// `seekingDue`: whether cards that are due by now count as other work. Where many were due a moment ago, looking for
-    /// one skips the index entries of all of them; so this is asked seldom, while there is a look before each slice.
+    /// `seekingDue`: whether cards that are due by now count as other work. If many were due a moment ago, the look for one
+    /// skips their index entries. So not every look asks for it.
     static func selection(_ pass: RingPass, isFirst: Bool, seekingDue: Bool) -> Query {
         """
         SELECT (a.revision = \(pass.activity.newest) OR (\(isFirst) AND a.state = 'live'))
