@@ -180,12 +180,39 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
 
+        // Says which daemon works for what.
+        .target(
+            name: "Ownership",
+            dependencies: ["Postgres", "Store", logging, serviceLifecycle],
+            swiftSettings: swiftSettings
+        ),
+        // What is posted to webhooks, and when.
+        .target(
+            name: "Webhooks",
+            dependencies: [
+                "APITypes", "ActivityModel", "Cryptography", "JSON", "Ownership", "Postgres", "Record", "Store",
+                logging, metrics, serviceLifecycle,
+            ],
+            swiftSettings: swiftSettings
+        ),
+
+        // Looks at what sending depends on.
+        .target(
+            name: "Doctor",
+            dependencies: [
+                "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "Postgres", "Store",
+                logging, metrics, serviceLifecycle,
+            ],
+            swiftSettings: swiftSettings
+        ),
+
         // Application: services, routes, the typed client.
         .target(
             name: "Orchestrator",
             dependencies: [
-                "APITypes", "ActivityModel", "APNSTransport", "Cryptography", "JSON", "JSONSchema", "Postgres",
-                "Record", "Store", "SwiftContent", "SwiftImporter",
+                "APITypes", "ActivityModel", "APNSTransport", "Cryptography", "Doctor", "JSON", "JSONSchema",
+                "Ownership",
+                "Postgres", "Record", "Store", "SwiftContent", "SwiftImporter", "Webhooks",
                 logging, metrics, serviceLifecycle,
             ],
             swiftSettings: swiftSettings
@@ -226,8 +253,8 @@ let package = Package(
 
         // What posts to the addresses of webhooks: strangers' servers, and no others.
         .target(
-            name: "Webhooks",
-            dependencies: ["Orchestrator", "Reactor", "TLSEngine", "TallyClient", nioCore],
+            name: "WebhookTransport",
+            dependencies: ["Reactor", "TLSEngine", "TallyClient", "Webhooks", nioCore],
             swiftSettings: swiftSettings
         ),
 
@@ -248,7 +275,8 @@ let package = Package(
             name: "tallyd",
             dependencies: [
                 "APITypes", "APNSSimulator", "APNSTransport", "ActivityModel", "Console", "Cryptography", "HTTP2Engine",
-                "HTTPAPI", "JSON", "LocalPostgres", "Orchestrator", "Postgres", "Store", "TallyClient", "Webhooks",
+                "HTTPAPI", "JSON", "LocalPostgres", "Orchestrator", "Postgres", "Store", "TallyClient",
+                "WebhookTransport",
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: swiftSettings
@@ -415,17 +443,18 @@ let package = Package(
         .testTarget(
             name: "OrchestratorTests",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "JSON", "Orchestrator",
-                "OrchestratorTestSupport", "Postgres", "Record", "Schema", "Store", "TestSupport", "tally-import",
-                logging, metrics, metricsTestKit, serviceLifecycle,
+                "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "Doctor", "JSON", "Orchestrator",
+                "OrchestratorTestSupport", "Ownership", "Postgres", "Record", "Schema", "Store", "TestSupport",
+                "Webhooks",
+                "tally-import", logging, metrics, metricsTestKit, serviceLifecycle,
             ],
             swiftSettings: swiftSettings
         ),
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "JSON", "Orchestrator", "Postgres",
-                "Schema", "Store", "TestSupport", logging,
+                "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "JSON", "Orchestrator", "Ownership",
+                "Postgres", "Schema", "Store", "TestSupport", logging,
             ],
             swiftSettings: swiftSettings
         ),
@@ -465,10 +494,10 @@ let package = Package(
         ),
         // With a receiver in Python that verifies with a library of others.
         .testTarget(
-            name: "WebhooksTests",
+            name: "WebhookTransportTests",
             dependencies: [
-                "APITypes", "ActivityModel", "Cryptography", "JSON", "Orchestrator", "OrchestratorTestSupport",
-                "Reactor", "Store", "TestSupport", "Webhooks",
+                "APITypes", "ActivityModel", "Cryptography", "JSON", "Reactor", "TestSupport", "WebhookTransport",
+                "Webhooks",
             ],
             swiftSettings: swiftSettings
         ),
@@ -547,7 +576,8 @@ if Context.environment["TALLY_BENCHES"] != nil {
             name: "bench-orchestrator",
             dependencies: [
                 "APITypes", "APNSTransport", "ActivityModel", "BenchSupport", "Cryptography", "JSON", "LocalPostgres",
-                "Orchestrator", "Postgres", "Schema", "Store", "Webhooks", logging, metrics, serviceLifecycle,
+                "Orchestrator", "Postgres", "Schema", "Store", "WebhookTransport", "Webhooks", logging, metrics,
+                serviceLifecycle,
             ],
             path: "tools/benches/orchestrator",
             swiftSettings: swiftSettings

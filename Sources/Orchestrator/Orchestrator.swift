@@ -1,12 +1,15 @@
 package import APITypes
 import Cryptography
+import Doctor
 package import Logging
 package import Metrics
+import Ownership
 package import Postgres
 import Record
 package import ServiceLifecycle
 package import Store
 import SwiftImporter
+package import Webhooks
 
 /// Accepts changes, keeps them, and gets every phone to show the newest one.
 ///
@@ -43,8 +46,8 @@ package final class Orchestrator: Sendable {
     let versionUse: VersionUse
     let counter: DeliveryCounter
     let partitions: PartitionKeeper
-    /// Nil: webhooks get nothing.
-    let webhookSender: (any WebhookSender)?
+    let webhookRoom: Webhooks
+    let doctor: Doctor
 
     package init(
         database: Database,
@@ -64,7 +67,7 @@ package final class Orchestrator: Sendable {
             logger: logger
         )
         self.sender = sender
-        webhookSender = webhooks
+        doctor = Doctor(store: store, hosts: sender)
         tickets = TicketSeal(keys: masterKeys)
         clock = DatabaseClock(database: database)
         bootstrapHash = settings.bootstrapKey.map { SHA256.hash($0) }
@@ -85,6 +88,14 @@ package final class Orchestrator: Sendable {
         heldConnections = HeldConnections(of: database.configuration.maximumConnections)
         partitions = PartitionKeeper(database: database, uptime: settings.uptime, logger: logger)
         record = Record(database: database, settings: settings, logger: logger)
+        webhookRoom = Webhooks(
+            store: store,
+            record: record,
+            partitions: partitions,
+            clock: clock,
+            sender: webhooks,
+            isDue: { [dueWork] in dueWork.isDue(.webhooks) }
+        )
         counter = DeliveryCounter(database: database)
         facts = ExpiringCache(lifetime: .seconds(60), limit: 100_000) { ContinuousClock().now }
         versionUse = VersionUse(
@@ -113,9 +124,9 @@ package final class Orchestrator: Sendable {
             RetentionDuty(orchestrator: self),
             RejudgementDuty(orchestrator: self),
             HaltPatrol(orchestrator: self),
-            WorkGauges(orchestrator: self),
+            doctor.gauges,
             record.feed,
-            WebhookDuty(orchestrator: self),
+            webhookRoom.duty,
             intake,
         ] + store.duties
     }

@@ -10,7 +10,7 @@ import Postgres
 import ServiceLifecycle
 import UnixSignals
 import Store
-import Webhooks
+import WebhookTransport
 
 /// All services of one daemon in one group, in order of their dependencies. The first service stops last.
 struct Daemon: Sendable {

@@ -1,4 +1,5 @@
 @testable import Orchestrator
+import Ownership
 
 /// Who owns the partitions. A daemon may be stopped before each statement of a look, for any time and with its memory
 /// intact; it may die there; and the database's clock may jump.

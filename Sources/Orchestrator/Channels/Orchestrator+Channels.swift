@@ -112,7 +112,7 @@ extension Orchestrator {
             ORDER BY c.created_at DESC, c.channel_id::text DESC LIMIT \(page.limit + 1)
             """
         )
-        if rows.isEmpty { try await requireApp(app) }
+        if rows.isEmpty { try await store.requireApp(app) }
         return .cut(try await counted(Self.channels(in: rows)), limit: page.limit) {
             [String($0.createdAt.microseconds), $0.id.rawValue]
         }

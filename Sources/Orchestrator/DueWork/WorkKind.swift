@@ -18,7 +18,7 @@ enum WorkKind: String, CaseIterable, Sendable {
     case lostChannels = "channels.lost"
     /// For the ``HaltPatrol``: due for as long as there is a halt.
     case halts
-    /// For the ``WebhookDuty``: due for as long as there is a webhook that is not paused.
+    /// For ``Webhooks/duty``: due for as long as there is a webhook that is not paused.
     case webhooks
 
     /// The ordinary pushes of an environment.

@@ -30,7 +30,7 @@ extension Orchestrator {
             ORDER BY environment::text LIMIT \(page.limit + 1)
             """
         )
-        if rows.isEmpty { try await requireApp(app) }
+        if rows.isEmpty { try await store.requireApp(app) }
         let halts = try rows.decoded(as: (String, PGTimestamp, Int32, Int32, Int16, PGTimestamp).self)
             .map { environment, halted, answers, rejections, probes, probe in
                 HaltResource(

@@ -61,7 +61,7 @@ extension Orchestrator {
             """,
             limit: page.limit
         )
-        if found.isEmpty { try await requireApp(app) }
+        if found.isEmpty { try await store.requireApp(app) }
         return .cut(found, limit: page.limit, item: \.resource) { [String($0.key)] }
     }
 

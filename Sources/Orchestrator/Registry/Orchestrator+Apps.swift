@@ -118,17 +118,6 @@ extension Orchestrator {
         facts.removeAll()
     }
 
-    /// 404 if the app does not exist: asked of a list that is empty.
-    func requireApp(_ id: BundleID) async throws {
-        try await database.withConnection { try await requireApp(id, $0) }
-    }
-
-    /// 404 if the app does not exist.
-    func requireApp(_ id: BundleID, _ connection: PostgresConnection) async throws {
-        let rows = try await connection.query("SELECT 1 FROM apps WHERE bundle_id = \(id.rawValue)")
-        if rows.isEmpty { throw Problem.notFound("the app") }
-    }
-
     // MARK: Signing keys
 
     /// The new keys of a request, checked and sealed, before the database is touched.

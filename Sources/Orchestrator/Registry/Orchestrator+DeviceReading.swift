@@ -34,7 +34,7 @@ extension Orchestrator {
     ) async throws -> Page<DeviceResource> {
         let after = try page.position(Int64.self)
         let found = try await database.withConnection { connection in
-            try await requireApp(app, connection)
+            try await store.requireApp(app, connection)
             let rows = try await connection.query(Self.list(app, user, token, after: after ?? 0, limit: page.limit + 1))
             return try await Self.devices(rows, connection)
         }

@@ -75,7 +75,7 @@ extension Orchestrator {
     /// - Throws: 404 for an unknown app.
     package func eraseUser(_ app: BundleID, _ id: UserID) async throws {
         try await database.withYieldingTransaction { connection in
-            try await requireApp(app, connection)
+            try await store.requireApp(app, connection)
             let devices = try await UserErasure.devices(app, id, on: connection)
             let activities = try await UserErasure.activities(
                 app,

@@ -9,7 +9,7 @@ extension Orchestrator {
     package func types(_ app: BundleID, _ page: PageRequest) async throws -> Page<TypeResource> {
         let after = try page.position(ActivityTypeName.self)
         let types = try await database.withConnection { connection in
-            try await requireApp(app, connection)
+            try await store.requireApp(app, connection)
             return try await Self.readTypes(app, after: after?.rawValue, limit: page.limit + 1, connection)
         }
         return .cut(types, limit: page.limit) { [$0.name.rawValue] }

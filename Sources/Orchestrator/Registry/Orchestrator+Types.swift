@@ -39,7 +39,7 @@ extension Orchestrator {
     ) async throws -> TypeRegistration {
         let foreseen = try await foresee(app, name, schemas, minAppVersion: request.minAppVersion)
         return try await database.withTransaction { connection in
-            try await requireApp(app, connection)
+            try await store.requireApp(app, connection)
             let stored = try await Self.lockType(app, name, request.policy ?? Policy(), connection)
             let policy = request.policy ?? stored.policy
             try schemas.check(policy)

@@ -67,7 +67,7 @@ extension Orchestrator {
             ORDER BY s.due_at, s.schedule_id LIMIT \(page.limit + 1)
             """
         )
-        if rows.isEmpty { try await requireApp(app) }
+        if rows.isEmpty { try await store.requireApp(app) }
         return .cut(try ScheduleRows.decode(rows).map { $1 }, limit: page.limit) {
             [String($0.dueAt.microseconds), $0.id]
         }

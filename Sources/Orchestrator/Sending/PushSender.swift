@@ -4,7 +4,7 @@ package import ActivityModel
 /// How the orchestrator sees the transport: batches out, answers back.
 ///
 /// Every call returns by its deadline. An answer of APNs is a value, never an error.
-package protocol PushSender: Sendable {
+package protocol PushSender: APNSHosts {
     /// Sends one body under one set of headers to many tokens.
     func send(_ batch: PushBatch) async -> BatchOutcome
 
@@ -41,12 +41,6 @@ package protocol PushSender: Sendable {
         bundleID: BundleID,
         channelID: APNSChannelID
     ) async -> ChannelDeletionOutcome
-
-    /// Where an API listens.
-    func endpoint(_ environment: APNSEnvironment, _ api: APNSAPI) -> APNSEndpoint
-
-    /// Connects to an API as pushes do and hangs up, without a request.
-    func reach(_ environment: APNSEnvironment, _ api: APNSAPI, deadline: Duration) async -> ReachabilityOutcome
 }
 
 extension APNSClient: PushSender {}

@@ -11,7 +11,7 @@ import Logging
 import Orchestrator
 import Postgres
 import Store
-import Webhooks
+import WebhookTransport
 
 /// `tallyd dev`: runs Tally with the simulator and its own Postgres cluster, for development.
 struct Dev: AsyncParsableCommand {

@@ -8,7 +8,7 @@ import Logging
 import Orchestrator
 import Postgres
 import Store
-import Webhooks
+import WebhookTransport
 
 /// All settings of the daemon. They are read and checked before anything starts.
 struct DaemonConfiguration: Sendable {

@@ -8,6 +8,7 @@ import Postgres
 import TestSupport
 import Testing
 
+@testable import Doctor
 @testable import Orchestrator
 @testable import Store
 

@@ -1,7 +1,7 @@
 import APITypes
 import Testing
 
-@testable import Orchestrator
+@testable import Doctor
 
 /// Figures in, verdicts out.
 @Suite("The doctor's judgement")

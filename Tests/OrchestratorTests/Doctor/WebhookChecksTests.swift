@@ -6,7 +6,9 @@ import Postgres
 import Store
 import Testing
 
+@testable import Doctor
 @testable import Orchestrator
+@testable import Webhooks
 
 @Suite("What the doctor says of webhooks and ticket keys", .timeLimit(.minutes(2)))
 struct WebhookChecksTests {
@@ -20,8 +22,7 @@ struct WebhookChecksTests {
         receiver.answer(answer)
         let rows = try await world.database.query("SELECT webhook_key FROM webhooks WHERE webhook_id = \(id)")
         let worker = WebhookWorker(
-            orchestrator: world.orchestrator,
-            store: world.orchestrator.webhookStore,
+            webhooks: world.orchestrator.webhookRoom,
             sender: receiver,
             key: try #require(try rows.single(Int64.self)),
             patience: .zero
@@ -35,7 +36,7 @@ struct WebhookChecksTests {
 
     private func gauges(in world: World) async throws -> [Double?] {
         let metrics = TestMetrics()
-        try await WorkGauges(orchestrator: world.orchestrator, metrics: metrics).update()
+        try await WorkGauges(store: world.orchestrator.store, metrics: metrics).update()
         return try ["tally_webhooks_failing", "tally_webhooks_paused"].map { try metrics.expectGauge($0).lastValue }
     }
 

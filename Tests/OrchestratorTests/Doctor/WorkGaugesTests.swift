@@ -4,6 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
+@testable import Doctor
 @testable import Orchestrator
 
 @Suite("Gauges of the work", .timeLimit(.minutes(2)))
@@ -12,7 +13,7 @@ struct WorkGaugesTests {
     func reachable() async throws {
         try await withWorld { world in
             let metrics = TestMetrics()
-            let gauges = WorkGauges(orchestrator: world.orchestrator, metrics: metrics)
+            let gauges = WorkGauges(store: world.orchestrator.store, metrics: metrics)
             try await gauges.update()
             #expect(try metrics.expectGauge("tally_leases_held").lastValue == 0)
             try await world.tables.breakWork()
@@ -26,7 +27,7 @@ struct WorkGaugesTests {
         try await withWorld { world in
             let metrics = TestMetrics()
             let away = StatementGate { (_) async throws(PostgresError) in throw PostgresError(.connectionLost) }
-            let gauges = WorkGauges(orchestrator: world.sibling(behind: away).orchestrator, metrics: metrics)
+            let gauges = WorkGauges(store: world.sibling(behind: away).orchestrator.store, metrics: metrics)
             await #expect(throws: PostgresError.self) { try await gauges.update() }
             let reachable = try metrics.expectGauge("tally_database_reachable").lastValue
             #expect(reachable == 0)

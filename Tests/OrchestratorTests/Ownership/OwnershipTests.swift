@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import Orchestrator
+@testable import Ownership
 
 /// The database of the tests.
 private struct Tables {

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Orchestrator
+@testable import Ownership
 @testable import Store
 
 @Suite("The keeper of partitions", .timeLimit(.minutes(1)))

@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 
 @testable import Orchestrator
+@testable import Webhooks
 
 @Suite("Delivery to webhooks", .timeLimit(.minutes(2)))
 struct WebhookDeliveryTests {
@@ -29,8 +30,7 @@ struct WebhookDeliveryTests {
 
     private func work(_ world: World, _ receiver: WebhookReceiver) async throws {
         let worker = WebhookWorker(
-            orchestrator: world.orchestrator,
-            store: world.orchestrator.webhookStore,
+            webhooks: world.orchestrator.webhookRoom,
             sender: receiver,
             key: try await key(world),
             patience: .zero
@@ -213,7 +213,7 @@ struct WebhookDeliveryTests {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { await daemon.partitions.run() }
                 group.addTask { await daemon.dueWork.run() }
-                group.addTask { await WebhookDuty(orchestrator: daemon, interval: .milliseconds(20)).run() }
+                group.addTask { await WebhookDuty(daemon.webhookRoom, interval: .milliseconds(20)).run() }
                 try await eventually(
                     "both are asked, and one has answered",
                     is: { receiver.dead.posts.count == 1 && receiver.alive.posts.flatMap(\.events).count == 2 }

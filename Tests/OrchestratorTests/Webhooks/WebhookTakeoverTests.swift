@@ -10,6 +10,7 @@ import Testing
 
 @testable import Orchestrator
 @testable import Record
+@testable import Webhooks
 
 /// What becomes of a webhook when its daemon dies, or when the database is restored.
 @Suite("Webhooks that another daemon takes over", .timeLimit(.minutes(2)))
@@ -36,8 +37,7 @@ struct WebhookTakeoverTests {
 
     private func worker(of daemon: Orchestrator, _ receiver: WebhookReceiver, key: Int64) -> WebhookWorker {
         WebhookWorker(
-            orchestrator: daemon,
-            store: daemon.webhookStore,
+            webhooks: daemon.webhookRoom,
             sender: receiver,
             key: key,
             patience: .zero,
@@ -79,7 +79,7 @@ struct WebhookTakeoverTests {
                 #expect(heir.partitions.owned.count == 64 && dying.partitions.owned.isEmpty)
                 try await withThrowingTaskGroup(of: Void.self) { duty in
                     duty.addTask { await heir.dueWork.run() }
-                    duty.addTask { await WebhookDuty(orchestrator: heir, interval: .milliseconds(20)).run() }
+                    duty.addTask { await WebhookDuty(heir.webhookRoom, interval: .milliseconds(20)).run() }
                     try await eventually(
                         "all have arrived",
                         is: { second.posts.flatMap(\.events).count == accepted.count }

@@ -8,6 +8,7 @@ import Store
 import Testing
 
 @testable import Orchestrator
+@testable import Webhooks
 
 @Suite("Webhooks", .timeLimit(.minutes(2)))
 struct WebhookTests {

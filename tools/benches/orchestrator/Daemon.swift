@@ -8,6 +8,7 @@ import Orchestrator
 import Postgres
 import ServiceLifecycle
 import Store
+import Webhooks
 
 /// The services of one daemon, wired and set as `tallyd serve` does it without configuration; but without the HTTP API.
 struct Daemon: Sendable {

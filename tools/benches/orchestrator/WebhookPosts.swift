@@ -4,7 +4,7 @@ import BenchSupport
 import Cryptography
 import Orchestrator
 import Postgres
-import Webhooks
+import WebhookTransport
 
 /// Events that wait for a webhook, posted to a receiver of the bench. Beside it there may be webhooks whose receivers take
 /// requests and never answer.

@@ -5,12 +5,12 @@ from mutant import Area
 SENDING = "Orchestrator/Sending"
 
 ownership = Area("ownership", "^OrchestratorTests[.](Ownership|PartitionKeeper)")
-OWNERSHIP = "Orchestrator/Ownership/Ownership.swift"
+OWNERSHIP = "Ownership/Ownership.swift"
 ownership.expression("buries-at-once", OWNERSHIP, "now - (sightings[other]?.since ?? now) >= lease", "true")
 ownership.expression("sends-after-its-lease", OWNERSHIP, "now < mayBeginUntil", "true")
 ownership.expression("keeps-what-another-owns", OWNERSHIP, "row.epoch != held[row.partition]", "false",
                      equivalent="a claim changes the owner, too, and no daemon's number is used twice")
-ownership.query("claims-over-another-claim", "Orchestrator/Ownership/OwnershipStore.swift", "p.epoch = EXCLUDED.epoch - 1", "true")
+ownership.query("claims-over-another-claim", "Ownership/OwnershipStore.swift", "p.epoch = EXCLUDED.epoch - 1", "true")
 
 fence = Area("fence", "^APNSTransportTests[.]Fence")
 fence.expression("leaves-through-a-closed-fence", "APNSTransport/Pool/ConnectionPool.swift", "work.fence?.isOpen(at: now) ?? true", "true")
@@ -203,7 +203,7 @@ failures.query("leaving-card-rides", DESTINATION, " AND NOT s.leaving", "")
 failures.expression("old-alert-makes-a-body-too-large", f"{SENDING}/OutgoingChange.swift", "SizeLimit.device.excess(body.count) != nil", "false")
 
 doctor = Area("doctor", "^OrchestratorTests[.](Examination|Judgement)")
-APPLE = "Orchestrator/Doctor/Examination+Apple.swift"
+APPLE = "Doctor/Examination+Apple.swift"
 doctor.expression("silence-blames-the-capability", APPLE, "(error as? Problem)?.code == Problem.Code.apnsRefused", "true")
 doctor.expression("refusal-blames-the-network", APPLE, "(error as? Problem)?.code == Problem.Code.apnsRefused", "false")
 

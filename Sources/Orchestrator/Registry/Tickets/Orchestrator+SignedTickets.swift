@@ -67,7 +67,7 @@ extension Orchestrator {
         _ request: TicketRevocationRequest
     ) async throws -> TicketRevocation {
         let answer = try await database.withTransaction { connection in
-            try await requireApp(app, connection)
+            try await store.requireApp(app, connection)
             try await Self.checkIsOver(request.revokedBefore, on: connection)
             let rows = try await connection.query(
                 """

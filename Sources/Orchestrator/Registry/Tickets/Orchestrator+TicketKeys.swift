@@ -15,7 +15,7 @@ extension Orchestrator {
         let (key, secret) = try TicketKey.generate(request.algorithm)
         let stored = try key.bytes()
         return try await database.withTransaction { connection in
-            try await requireApp(app, connection)
+            try await store.requireApp(app, connection)
             guard
                 let id = try await connection.query("SELECT gen_random_uuid()::text").single(String.self)
             else { throw Problem.internalError() }
@@ -50,7 +50,7 @@ extension Orchestrator {
             """
         )
         let keys = try Self.ticketKeys(rows)
-        if keys.isEmpty { try await requireApp(app) }
+        if keys.isEmpty { try await store.requireApp(app) }
         return .cut(keys, limit: page.limit) { [String($0.createdAt.microseconds), $0.id] }
     }
 

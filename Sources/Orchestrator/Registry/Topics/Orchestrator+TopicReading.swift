@@ -12,7 +12,7 @@ extension Orchestrator {
     /// - Throws: 404 for an unknown app; 422 for a cursor of another list.
     package func topics(_ app: BundleID, _ page: PageRequest) async throws -> Page<TopicResource> {
         let after = try page.position(Topic.self)?.rawValue ?? ""
-        try await requireApp(app)
+        try await store.requireApp(app)
         let names = try await database.query(Self.names(of: app, after: after, limit: page.limit + 1))
         var items: [TopicResource] = []
         var counted = 0

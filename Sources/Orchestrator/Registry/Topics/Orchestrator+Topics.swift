@@ -49,7 +49,7 @@ extension Orchestrator {
     /// - Throws: 404 for an unknown app or device.
     package func topics(_ app: BundleID, of follower: TopicFollower) async throws -> FollowedTopics {
         try await database.withConnection { connection in
-            try await requireApp(app, connection)
+            try await store.requireApp(app, connection)
             let rows: TopicRows.Follower
             switch follower {
             case .user(let user): rows = .user(user)
@@ -71,7 +71,7 @@ extension Orchestrator {
         of follower: TopicFollower,
         on connection: PostgresConnection
     ) async throws -> (TopicChange, [Int64]) {
-        try await requireApp(app, connection)
+        try await store.requireApp(app, connection)
         let rows: TopicRows.Follower
         let devices: [Int64]
         switch follower {

@@ -52,7 +52,7 @@ extension Orchestrator {
     ) async throws -> PushAnswer {
         try await database.withTransaction { connection in
             try await KeptAnswers.once(idempotency, on: connection) {
-                try await requireApp(app, connection)
+                try await store.requireApp(app, connection)
                 try await Self.checkExpiry(request.expiresAt, on: connection)
                 let destinations = try await PushDestinations.read(request.to, app, environment, on: connection)
                 let ids = try await connection.query(

@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import Ownership
 import Postgres
 import Record
 import Store

@@ -1,8 +1,8 @@
 import NIOCore
-package import Orchestrator
 package import Reactor
 package import TLSEngine
 import TallyClient
+package import Webhooks
 
 /// Posts to webhooks over HTTP/1.1.
 ///

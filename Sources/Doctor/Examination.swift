@@ -2,27 +2,17 @@ package import APITypes
 import ActivityModel
 import Postgres
 
-extension Orchestrator {
-    /// Looks at everything that sending depends on, and says what is wrong and what to do about it. Repairs nothing.
-    ///
-    /// Never throws: a database that is away is a finding. Over within half a minute, or a minute if it tries channels.
-    /// `installation`: whether what concerns the installation as a whole is told, and not one app alone.
-    package func examine(_ request: DoctorRequest, installation: Bool) async -> DoctorReport {
-        let examination = Examination(orchestrator: self, request: request, installation: installation)
-        return DoctorReport(checkedAt: .wallClock(), checks: await examination.checks())
-    }
-}
-
 /// One visit of the doctor's.
 struct Examination: Sendable {
-    let orchestrator: Orchestrator
+    let doctor: Doctor
+    let channels: any ChannelMaker
     let request: DoctorRequest
     let installation: Bool
 
     /// How long the database may take for one question.
     static let patience = Duration.seconds(5)
 
-    var database: Database { orchestrator.database }
+    var database: Database { doctor.store.database }
     /// The app that is looked at, as SQL takes it.
     var app: String? { request.bundleID?.rawValue }
     /// The environment that is looked at, as SQL takes it.

@@ -54,7 +54,7 @@ extension Examination {
                     key.sealed,
                     app: key.app,
                     environment: key.environment,
-                    masterKeys: orchestrator.masterKeys
+                    masterKeys: doctor.store.masterKeys
                 )
                 return DoctorCheck("signing_key", of: key.subject, .ok, "key \(key.keyID) is P-256")
             } catch {

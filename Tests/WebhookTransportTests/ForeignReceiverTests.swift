@@ -6,7 +6,7 @@ import Reactor
 import TestSupport
 import Testing
 
-@testable import Orchestrator
+@testable import WebhookTransport
 @testable import Webhooks
 
 @Suite("Webhooks and a receiver of others", .timeLimit(.minutes(1)))

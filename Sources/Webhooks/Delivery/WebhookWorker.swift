@@ -10,8 +10,7 @@ import Store
 
 /// Delivers to one webhook, message after message, in the order of events.
 struct WebhookWorker: Sendable {
-    let orchestrator: Orchestrator
-    let store: WebhookStore
+    let webhooks: Webhooks
     let sender: any WebhookSender
     let key: Int64
     /// How long it waits for new events.
@@ -21,7 +20,7 @@ struct WebhookWorker: Sendable {
 
     /// Delivers until there is nothing to do, a request fails, or somebody else has the webhook.
     func run() async throws {
-        guard var webhook = try await store.begin(key) else { return }
+        guard var webhook = try await webhooks.rows.begin(key) else { return }
         let endpoint = sender.endpoint(at: webhook.url)
         var ahead = Ahead()
         while mayGoOn(), !Task.isCancelled {
@@ -45,14 +44,14 @@ struct WebhookWorker: Sendable {
                 guard try await move(&webhook, to: place, at: last.at, delivered: true, next) else { return }
             case .retry(let pause, let error):
                 count("failed")
-                return try await store.postpone(webhook, by: pause, error: error)
+                return try await webhooks.rows.postpone(webhook, by: pause, error: error)
             case .pause(let reason, let error):
                 count("failed")
-                orchestrator.logger.warning(
+                webhooks.store.logger.warning(
                     "a webhook is paused",
                     metadata: ["app": "\(webhook.app)", "webhook": "\(webhook.id)", "reason": "\(reason.rawValue)"]
                 )
-                return try await store.pause(webhook, reason, error: error)
+                return try await webhooks.rows.pause(webhook, reason, error: error)
             }
         }
     }
@@ -94,7 +93,7 @@ struct WebhookWorker: Sendable {
             if !read.isEmpty { return Batch(events: read, next: message.end) }
             return try await events(of: webhook, until: message.end)
         }
-        let page = try await orchestrator.record.feed.page(
+        let page = try await webhooks.record.feed.page(
             after: webhook.place,
             matching: webhook.filter,
             limit: ahead.isAnswering ? EventStore.scanned : webhook.batchSize,
@@ -102,7 +101,7 @@ struct WebhookWorker: Sendable {
         )
         ahead.events = page.events
         guard let message = ahead.message(of: webhook.batchSize) else { return Batch(next: page.next, isEnd: true) }
-        guard try await store.prepare(webhook, message) else { return nil }
+        guard try await webhooks.rows.prepare(webhook, message) else { return nil }
         webhook.message = message
         return Batch(events: ahead.take(message), next: message.end)
     }
@@ -111,7 +110,7 @@ struct WebhookWorker: Sendable {
     private func events(of webhook: DueWebhook, until end: EventCursor) async throws -> Batch {
         var batch = Batch(next: webhook.place)
         while batch.next < end {
-            let page = try await orchestrator.record.events.page(
+            let page = try await webhooks.record.events.page(
                 after: batch.next,
                 matching: webhook.filter,
                 limit: webhook.batchSize
@@ -132,7 +131,7 @@ struct WebhookWorker: Sendable {
         delivered: Bool,
         _ next: WebhookMessage? = nil
     ) async throws -> Bool {
-        guard try await store.advance(webhook, to: place, at: time, delivered: delivered, next) else {
+        guard try await webhooks.rows.advance(webhook, to: place, at: time, delivered: delivered, next) else {
             return false
         }
         webhook.place = place
@@ -165,7 +164,7 @@ struct WebhookWorker: Sendable {
         let body = Self.body(events, of: webhook)
         let now: Int64
         do {
-            now = Instant(try await orchestrator.clock.now()).unixSeconds
+            now = Instant(try await webhooks.clock.now()).unixSeconds
         } catch {
             return .failed("the database is away")
         }
@@ -178,7 +177,7 @@ struct WebhookWorker: Sendable {
             answer,
             failures: webhook.failures,
             failingFor: webhook.failingFor,
-            jitter: orchestrator.settings.jitter()
+            jitter: webhooks.store.settings.jitter()
         )
     }
 

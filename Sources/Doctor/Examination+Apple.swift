@@ -13,12 +13,12 @@ extension Examination {
             configured.contains(environment) && request.environment.map { $0 == environment } ?? true
         }
         let places = environments.flatMap { environment in APNSAPI.allCases.map { (environment, $0) } }
-        let sender = orchestrator.sender
+        let hosts = doctor.hosts
         return await withTaskGroup(of: (Int, DoctorCheck).self) { group in
             for (index, (environment, api)) in places.enumerated() {
                 group.addTask {
-                    let outcome = await sender.reach(environment, api, deadline: Self.connectPatience)
-                    let place = sender.endpoint(environment, api)
+                    let outcome = await hosts.reach(environment, api, deadline: Self.connectPatience)
+                    let place = hosts.endpoint(environment, api)
                     let subject = "\(environment.rawValue) \(api.rawValue), \(place)"
                     return (index, Self.check(of: subject, port: place.port, outcome))
                 }
@@ -54,10 +54,9 @@ extension Examination {
     }
 
     private func channelTrial(of key: SigningKeyFacts) async -> DoctorCheck {
-        let made: ChannelResource
+        let made: ChannelID
         do {
-            let request = ChannelRequest(environment: key.environment, storage: .none)
-            made = try await orchestrator.createChannel(key.app, request)
+            made = try await channels.makeChannel(key.app, key.environment)
         } catch let problem as Problem where problem.code == Problem.Code.outcomeUnknown {
             return DoctorCheck(
                 "broadcast",
@@ -80,14 +79,14 @@ extension Examination {
             )
         }
         do {
-            try await orchestrator.deleteChannel(key.app, made.id)
+            try await channels.deleteChannel(key.app, made)
         } catch {
             return DoctorCheck(
                 "broadcast",
                 of: key.subject,
                 .warning,
                 "A channel was made, but not deleted: \(Self.words(for: error))",
-                advice: "Tally keeps trying. See `tally channels show \(made.id)`."
+                advice: "Tally keeps trying. See `tally channels show \(made)`."
             )
         }
         return DoctorCheck("broadcast", of: key.subject, .ok, "a channel was made and deleted")

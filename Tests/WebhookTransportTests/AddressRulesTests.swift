@@ -1,7 +1,7 @@
 import Reactor
 import Testing
 
-@testable import Webhooks
+@testable import WebhookTransport
 
 @Suite("Addresses that webhooks may reach")
 struct AddressRulesTests {

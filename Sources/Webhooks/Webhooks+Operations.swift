@@ -6,17 +6,17 @@ import Postgres
 import Record
 import Store
 
-extension Orchestrator {
+extension Webhooks {
     /// Makes or changes a webhook. A new webhook gets the events that happen from now on. A change also ends a pause.
     ///
     /// - Throws: 404 for an unknown app; 422 for a URL that webhooks may not have, a wrong secret, an unknown kind.
-    package func putWebhook(
+    package func put(
         _ app: BundleID,
         _ id: WebhookID,
         _ request: WebhookRequest
     ) async throws -> WebhookResource {
         let given = try checkedSecret(of: request)
-        return try await database.withTransaction { connection in
+        return try await store.database.withTransaction { connection in
             // The lock lets one request at a time decide whether a secret is made.
             let apps = try await connection.query(
                 "SELECT FROM apps WHERE bundle_id = \(app.rawValue) FOR NO KEY UPDATE"
@@ -25,7 +25,7 @@ extension Orchestrator {
             let before = try await Self.webhook(app, id, on: connection)
             let new = given ?? (before == nil ? WebhookSecret.generate() : nil)
             let sealed = try new.map {
-                try SecretSeal.webhook(app, id).seal($0.bytes, under: masterKeys)
+                try SecretSeal.webhook(app, id).seal($0.bytes, under: store.masterKeys)
             }
             let rows = try await connection.query(
                 before == nil
@@ -48,10 +48,10 @@ extension Orchestrator {
     /// The webhooks of an app, in the order of their ids.
     ///
     /// - Throws: 404 for an unknown app.
-    package func webhooks(_ app: BundleID, _ page: PageRequest) async throws -> Page<WebhookResource> {
+    package func list(_ app: BundleID, _ page: PageRequest) async throws -> Page<WebhookResource> {
         let place = try page.position(WebhookID.self)
         let after = place?.rawValue
-        let rows = try await database.query(
+        let rows = try await store.database.query(
             """
             SELECT \(unescaped: Self.webhookColumns) FROM webhooks
             WHERE bundle_id = \(app.rawValue) AND (\(after)::text IS NULL OR webhook_id > \(after))
@@ -59,7 +59,7 @@ extension Orchestrator {
             """
         )
         let found = try Self.webhooks(rows)
-        if found.isEmpty { try await requireApp(app) }
+        if found.isEmpty { try await store.requireApp(app) }
         return .cut(found, limit: page.limit) { [$0.id.rawValue] }
     }
 
@@ -67,7 +67,7 @@ extension Orchestrator {
     ///
     /// - Throws: 404.
     package func webhook(_ app: BundleID, _ id: WebhookID) async throws -> WebhookResource {
-        let found = try await database.withConnection { try await Self.webhook(app, id, on: $0) }
+        let found = try await store.database.withConnection { try await Self.webhook(app, id, on: $0) }
         guard let found else { throw Problem.notFound("the webhook") }
         return found
     }
@@ -75,8 +75,8 @@ extension Orchestrator {
     /// Deletes a webhook. A request that is on its way may still arrive.
     ///
     /// - Throws: 404.
-    package func deleteWebhook(_ app: BundleID, _ id: WebhookID) async throws {
-        try await database.withTransaction { connection in
+    package func delete(_ app: BundleID, _ id: WebhookID) async throws {
+        try await store.database.withTransaction { connection in
             let rows = try await connection.query(
                 """
                 DELETE FROM webhooks WHERE bundle_id = \(app.rawValue) AND webhook_id = \(id.rawValue)
@@ -93,13 +93,13 @@ extension Orchestrator {
     /// The order of events is not exactly that of their times, so a few older ones may come as well.
     ///
     /// - Throws: 404.
-    package func replayWebhook(
+    package func replay(
         _ app: BundleID,
         _ id: WebhookID,
         _ request: WebhookReplayRequest
     ) async throws -> WebhookResource {
         let place = try await record.events.place(before: request.since)
-        return try await database.withTransaction { connection in
+        return try await store.database.withTransaction { connection in
             // Never forwards: that would pass over events that were not delivered.
             let rows = try await connection.query(
                 """
@@ -108,7 +108,7 @@ extension Orchestrator {
                         SELECT p.transaction_id, p.event_id, p.at FROM (VALUES
                             (transaction_id, event_id, read_at),
                             (\(String(place.transaction))::xid8, \(place.event)::bigint,
-                             greatest(\(PGTimestamp(microseconds: request.since.microseconds)), clock_timestamp() - \(settings.eventRetention)))
+                             greatest(\(PGTimestamp(microseconds: request.since.microseconds)), clock_timestamp() - \(store.settings.eventRetention)))
                         ) AS p(transaction_id, event_id, at)
                         ORDER BY p.transaction_id, p.event_id LIMIT 1
                     )
@@ -136,7 +136,7 @@ extension Orchestrator {
             let pointer = JSONPointer().appending(field)
             errors.append(FieldError(pointer: pointer, code: FieldError.invalidValue, message: message))
         }
-        if let refusal = webhookSender?.refusal(of: request.url) { refuse("url", refusal) }
+        if let refusal = sender?.refusal(of: request.url) { refuse("url", refusal) }
         let unknown = (request.events ?? []).filter { Event.Kind(known: $0) == nil }
         if !unknown.isEmpty || request.events?.isEmpty == true {
             let known = Event.Kind.known.map { "'\($0)'" }.joined(separator: ", ")

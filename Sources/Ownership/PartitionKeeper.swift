@@ -1,6 +1,6 @@
-import Logging
-import Postgres
-import ServiceLifecycle
+package import Logging
+package import Postgres
+package import ServiceLifecycle
 import Store
 import Synchronization
 
@@ -8,7 +8,7 @@ import Synchronization
 /// have died or left. When it stops, it hands its own partitions over.
 ///
 /// No push depends on it yet. The leases of `segments` decide until the next engine sends.
-final class PartitionKeeper: Service, CustomStringConvertible {
+package final class PartitionKeeper: Service, CustomStringConvertible {
     private let store: OwnershipStore
     /// How often it renews.
     private let interval: Duration
@@ -16,7 +16,12 @@ final class PartitionKeeper: Service, CustomStringConvertible {
     private let logger: Logger
     let ownership = Mutex(Ownership())
 
-    init(
+    /// - Parameters:
+    ///   - database: Where daemons and partitions are written.
+    ///   - interval: How often it renews the lease.
+    ///   - uptime: The daemon's clock. It only grows.
+    ///   - logger: Takes what fails.
+    package init(
         database: Database,
         interval: Duration = .milliseconds(500),
         uptime: @escaping @Sendable () -> Duration,
@@ -28,17 +33,17 @@ final class PartitionKeeper: Service, CustomStringConvertible {
         self.logger = logger
     }
 
-    var description: String { "partition-keeper" }
+    package var description: String { "partition-keeper" }
 
     /// The partitions for which a push may begin now.
-    var owned: [Int16] {
+    package var owned: [Int16] {
         let now = uptime()
         return ownership.withLock { ownership in
             ownership.held.keys.filter { ownership.remaining($0, at: now) != nil }.sorted()
         }
     }
 
-    func run() async {
+    package func run() async {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
                 let (nudges, nudge) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -65,7 +70,7 @@ final class PartitionKeeper: Service, CustomStringConvertible {
     }
 
     /// Renews the lease, and takes or releases partitions. One call runs at a time.
-    func look() async throws {
+    package func look() async throws {
         let sentAt = uptime()
         guard let daemon = ownership.withLock({ $0.daemon }) else {
             let daemon = try await store.enter()
