@@ -1,6 +1,7 @@
 import ActivityModel
 import Postgres
 import Store
+import Synchronization
 
 /// Destinations that are served by their own row instead of the ring: late joiners, rotated tokens, retries.
 ///
@@ -12,6 +13,7 @@ struct CatchUpTurn: Sendable {
     /// How the ring stood at the look that this turn follows.
     let progress: SegmentProgress
     let activity: ActivitySnapshot
+    let place: CatchUpPlace
 
     /// At kick-off cards report without end that they show the newest state. Those that come meanwhile get on the ring
     /// together.
@@ -20,20 +22,7 @@ struct CatchUpTurn: Sendable {
     func run() async throws -> SegmentWorker.Turn {
         // Each row is written in one transaction with the others: few, or changes wait for it.
         let limit = activity.batch(min(RingWalk.batchSize, orchestrator.settings.stretchSize))
-        // Whoever is due can decode the newest state, or is to be sent an end. They may not decode a state that came since,
-        // so nobody is read then. A version that is decoded since is settled first.
-        let due = try await Destination.read(
-            """
-            SELECT \(unescaped: Destination.columns), \(unescaped: Destination.canDecode),
-                   \(unescaped: Destination.decodesFrom)
-            FROM subscriptions
-            WHERE activity_key = \(activity.key) AND mode = 'token' AND state = 'due' AND due_at <= now()
-              AND device_key > \(progress.range.after) AND device_key <= \(progress.range.through)
-              AND EXISTS (SELECT FROM activities AS a WHERE a.activity_key = \(activity.key) AND a.revision = \(activity.newest))
-            ORDER BY due_at LIMIT \(limit)
-            """,
-            from: orchestrator.database
-        ).filter { $0.canDecode || $0.leaving || activity.state == .ended }
+        let due = try await nextPage(limit).filter { $0.canDecode || $0.leaving || activity.state == .ended }
         guard !due.isEmpty else { return .idle }
         let leaving = due.filter(\.leaving)
         let (behind, level) = due.filter { !$0.leaving }.partitioned { $0.knownRevision >= activity.newest }
@@ -50,6 +39,37 @@ struct CatchUpTurn: Sendable {
         let isAssured = unsure.isEmpty ? false : try await assure(unsure, pushes)
         if due.count == current.count, due.count < limit { return .early(Self.gathering) }
         return isAssured || due.count > unsure.count ? .worked : .idle
+    }
+
+    /// The due cards behind those of the turn before, in the order of their devices; behind the last come the first again.
+    private func nextPage(_ limit: Int) async throws -> [Destination] {
+        let first = progress.range.after
+        let behind = max(place.key, first)
+        var page = try await self.page(after: behind, limit)
+        if page.isEmpty, behind > first { page = try await self.page(after: first, limit) }
+        place.key = page.count == limit ? page.last?.deviceKey ?? first : first
+        return page
+    }
+
+    /// Whoever is due can decode the newest state, or is to be sent an end. They may not decode a state that came since,
+    /// so nobody is read then. A version that is decoded since is settled first.
+    ///
+    /// The order and the bounds name all columns before the device. Only one index has that order, so the server cannot read
+    /// the cards of other rings to sort them.
+    private func page(after key: Int64, _ limit: Int) async throws -> [Destination] {
+        try await Destination.read(
+            """
+            SELECT \(unescaped: Destination.columns), \(unescaped: Destination.canDecode),
+                   \(unescaped: Destination.decodesFrom)
+            FROM subscriptions
+            WHERE (activity_key, mode, device_key) > (\(activity.key), 'token', \(key))
+              AND (activity_key, mode, device_key) <= (\(activity.key), 'token', \(progress.range.through))
+              AND state = 'due' AND due_at <= now()
+              AND EXISTS (SELECT FROM activities AS a WHERE a.activity_key = \(activity.key) AND a.revision = \(activity.newest))
+            ORDER BY activity_key, mode, device_key LIMIT \(limit)
+            """,
+            from: orchestrator.database
+        )
     }
 
     /// Who is sent which revision next, the older ones first: a fresh stamp of theirs comes before one of the newest.
@@ -185,5 +205,16 @@ extension [Destination] {
         by condition: (Destination) -> Bool
     ) -> (others: [Destination], matching: [Destination]) {
         (filter { !condition($0) }, filter(condition))
+    }
+}
+
+/// How far the turns of one worker have come, so that cards which are due again soon do not keep the others waiting.
+final class CatchUpPlace: Sendable {
+    private let state = Mutex<Int64>(0)
+
+    /// The device of the last card that was read.
+    var key: Int64 {
+        get { state.withLock { $0 } }
+        set { state.withLock { $0 = newValue } }
     }
 }

@@ -11,6 +11,7 @@ struct SegmentWorker: Sendable {
     let lease: SegmentLease
     /// How much the ring has sent, for the question whether it should be divided.
     private let census = RingCensus()
+    private let place = CatchUpPlace()
 
     init(orchestrator: Orchestrator, lease: SegmentLease) {
         self.orchestrator = orchestrator
@@ -223,7 +224,8 @@ struct SegmentWorker: Sendable {
             orchestrator: orchestrator,
             lease: lease,
             progress: look.progress,
-            activity: look.activity
+            activity: look.activity,
+            place: place
         ).run()
     }
 

@@ -1,0 +1,84 @@
+import OrchestratorTestSupport
+import Postgres
+import Store
+import Testing
+
+@testable import Orchestrator
+
+@Suite("The order in which due cards are served", .timeLimit(.minutes(2)))
+struct CatchUpOrderTests {
+    /// A turn of the cards up to a device. Half of the activity's cards are due, and those of the greater devices are due first.
+    private func turn(
+        in world: World,
+        through last: Int64,
+        _ place: CatchUpPlace
+    ) async throws -> CatchUpTurn {
+        try await world.expireLeases()
+        let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+        let look = try #require(try await world.orchestrator.segments.look(lease))
+        return CatchUpTurn(
+            orchestrator: world.orchestrator,
+            lease: lease,
+            progress: SegmentProgress(
+                wakes: look.progress.wakes,
+                carousel: look.progress.carousel,
+                failures: 0,
+                range: RingRange(after: 0, through: last),
+                rings: 2,
+                alertStamp: nil
+            ),
+            activity: look.activity,
+            place: place
+        )
+    }
+
+    @Test("A ring reads its own due cards, and not those of other rings that have been due for longer")
+    func ownCards() async throws {
+        try await withWorld(connections: 1) { world in
+            try await world.start()
+            try await world.crowd(3_000)
+            try await world.settle()
+            try await world.update(score: 1)
+            let middle = try #require(try await world.number("SELECT min(device_key) + 1500 FROM subscriptions"))
+            // The server plans for what it has counted: nobody is due.
+            try await world.database.execute("ANALYZE subscriptions")
+            try await world.database.execute(
+                """
+                UPDATE subscriptions SET state = 'due', due_at = now() - interval '1 minute' * (device_key - \(middle) + 2000)
+                WHERE device_key > \(middle) OR device_key > \(middle) - 5
+                """
+            )
+            let turn = try await turn(in: world, through: middle, CatchUpPlace())
+            _ = world.recorder.take()
+            let before = try await world.rowsRead("subscriptions")
+            _ = try await turn.run()
+            #expect(world.recorder.take().count == 5)
+            #expect(try await world.rowsRead("subscriptions") - before < 100)
+        }
+    }
+
+    @Test("Cards that are due again at once do not keep the others waiting")
+    func goesRound() async throws {
+        var settings = OrchestratorSettings()
+        settings.stretchSize = 2
+        try await withWorld(settings: settings) { world in
+            try await world.start()
+            try await world.crowd(5)
+            try await world.settle()
+            try await world.update(score: 1)
+            let place = CatchUpPlace()
+            var served: [[String]] = []
+            for _ in 0..<4 {
+                try await world.database.execute(
+                    "UPDATE subscriptions SET state = 'due', due_at = now(), known_revision = 1, confirmed_revision = 0"
+                )
+                let turn = try await turn(in: world, through: .max, place)
+                _ = world.recorder.take()
+                _ = try await turn.run()
+                served.append(world.recorder.take().map(\.destination).sorted())
+            }
+            let tokens = (1...5).map(World.crowdToken)
+            #expect(served == [[tokens[0], tokens[1]], [tokens[2], tokens[3]], [tokens[4]], [tokens[0], tokens[1]]])
+        }
+    }
+}
