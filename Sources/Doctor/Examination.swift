@@ -1,6 +1,7 @@
-package import APITypes
+import APITypes
 import ActivityModel
 import Postgres
+import Store
 
 /// One visit of the doctor's.
 struct Examination: Sendable {

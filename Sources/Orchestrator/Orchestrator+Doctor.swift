@@ -1,6 +1,6 @@
 package import APITypes
 package import ActivityModel
-package import Doctor
+import Doctor
 
 // What the API asks of the room below, and what that room asks of this one.
 extension Orchestrator {

@@ -1,6 +1,6 @@
 package import Logging
 package import Postgres
-package import ServiceLifecycle
+import ServiceLifecycle
 import Store
 import Synchronization
 

@@ -1,4 +1,4 @@
-package import APITypes
+import APITypes
 package import ActivityModel
 package import Postgres
 

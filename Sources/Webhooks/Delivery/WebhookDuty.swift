@@ -1,3 +1,4 @@
+import Logging
 import Ownership
 import ServiceLifecycle
 import Store

@@ -8,6 +8,7 @@ import Testing
 
 @testable import Orchestrator
 @testable import Store
+@testable import Webhooks
 
 @Suite("Replacing the master key", .timeLimit(.minutes(2)))
 struct MasterKeyRotationTests {

@@ -129,7 +129,7 @@ struct ExplainLives {
         where condition: @escaping @Sendable (Life) -> Bool,
         _ body: @escaping @Sendable (Life) async throws -> Void
     ) async throws {
-        try await withThrowingTaskGroup { group in
+        try await withThrowingTaskGroup(of: Void.self) { group in
             for (place, life) in lives.filter(condition).enumerated() {
                 if place >= 16 { _ = try await group.next() }
                 group.addTask { try await body(life) }

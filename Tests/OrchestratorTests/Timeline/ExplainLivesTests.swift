@@ -1,6 +1,7 @@
 import Foundation
 import OrchestratorTestSupport
 import Testing
+import ActivityModel
 
 @testable import Orchestrator
 

@@ -7,6 +7,7 @@ import Record
 import Store
 import TestSupport
 import Testing
+import Ownership
 
 @testable import Orchestrator
 @testable import Webhooks

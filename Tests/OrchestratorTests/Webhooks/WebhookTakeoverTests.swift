@@ -7,6 +7,7 @@ import Store
 import Synchronization
 import TestSupport
 import Testing
+import Ownership
 
 @testable import Orchestrator
 @testable import Record

@@ -110,15 +110,18 @@ private struct Reach {
     }
 
     /// Bounds the next page of the app's devices.
+    ///
+    /// The page is read by its place alone, and the app is compared afterwards. With the app as a condition of its own the
+    /// server begins each page at the app's first device, so each takes longer than the one before.
     func bound(after key: Int64, size: Int) -> Query {
         """
         SELECT max(device_key), count(*) FROM (
-            SELECT device_key FROM devices
+            SELECT bundle_id, environment, device_key FROM devices
             WHERE (bundle_id, environment, device_key)
                 > (\(app.rawValue), \(environment.rawValue)::apns_environment, \(key))
-              AND bundle_id = \(app.rawValue) AND environment = \(environment.rawValue)::apns_environment
             ORDER BY bundle_id, environment, device_key LIMIT \(size)
         ) AS page
+        WHERE bundle_id = \(app.rawValue) AND environment = \(environment.rawValue)::apns_environment
         """
     }
 
