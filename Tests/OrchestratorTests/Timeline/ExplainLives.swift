@@ -240,7 +240,9 @@ struct ExplainLives {
         case .pushRefused:
             world.recorder.answer(token, with: PushOutcome(.requestInvalid, status: 400, reason: "BadPath"))
         case .dismissed: try await world.report(life.device, .ended, generation: 3)
-        case .tokenMoved: try await world.follow("other-\(life.device)", token: token)
+        case .tokenMoved:
+            try await world.install("2.1", on: "other-\(life.device)")
+            try await world.follow("other-\(life.device)", token: token)
         case .reinstalled:
             try await world.register(life.device, token: life.token("cc"), os: life.os, on: .sandbox)
         case .deviceDeleted:
