@@ -193,6 +193,8 @@ final class CallHandler: ChannelDuplexHandler {
 
     fileprivate func stopReading() { body?.stop()?.resume() }
 
+    fileprivate func tellProgress() { context?.triggerUserOutboundEvent(RequestProgressed(), promise: nil) }
+
     // MARK: Answering
 
     /// Tells the caller to send the body.
@@ -252,6 +254,8 @@ private struct ConnectionBody: BodySource {
 
     func stopReading() { loop.now { handler.value.stopReading() } }
 
+    func tellProgress() { loop.now { handler.value.tellProgress() } }
+
     func proceed() async throws {
         let promise = loop.makePromise(of: Void.self)
         loop.now { handler.value.proceed(promise) }
@@ -259,6 +263,11 @@ private struct ConnectionBody: BodySource {
     }
 
     func hangUp() { loop.now { handler.value.hangUp() } }
+}
+
+/// Fired up the pipeline when a part of a long request is carried out, and its answer is still to come.
+package struct RequestProgressed: Sendable {
+    package init() {}
 }
 
 extension EventLoop {

@@ -51,6 +51,10 @@ package struct HTTPCall: Sendable {
     /// Ends the body for its reader, also for one that waits for the next part.
     package func stopReading() { source.stopReading() }
 
+    /// Tells the connection that the request makes progress, although its answer is still to come
+    /// (``RequestProgressed``).
+    package func tellProgress() { source.tellProgress() }
+
     /// Sends `100 Continue` to a caller that waits for it.
     package func proceed() async throws { try await source.proceed() }
 
@@ -82,6 +86,7 @@ protocol BodySource: Sendable {
     /// Without bytes: the end.
     func part(keeping most: Int) async throws -> ByteBuffer
     func stopReading()
+    func tellProgress()
     func proceed() async throws
     func hangUp()
 }
@@ -114,6 +119,7 @@ private final class WholeBody: BodySource {
 
     func stopReading() { rest.withLock { $0 = ByteBuffer() } }
 
+    func tellProgress() { connection?.tellProgress() }
     func proceed() async throws {}
     func hangUp() { connection?.hangUp() }
 }

@@ -170,6 +170,14 @@ package protocol TallyService: Sendable {
         _ request: AudienceRequest,
         idempotency: IdempotencyKey?
     ) async throws -> AudienceCounts
+    /// Adds one page of a long list. `known` is what the page before returned.
+    func addToAudience(
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ page: AudienceListPage,
+        after known: AudienceListProgress?,
+        idempotency: IdempotencyKey?
+    ) async throws -> AudienceListProgress
     /// The users and devices that the audience names.
     func audience(_ app: BundleID, _ id: ActivityID, _ page: PageRequest) async throws -> AudiencePage
     func activity(_ app: BundleID, _ id: ActivityID) async throws -> ActivityResource

@@ -19,3 +19,13 @@ def has_null(part) -> bool:
     if isinstance(part, dict):
         return any(value is None or (name not in CONTENT and has_null(value)) for name, value in part.items())
     return isinstance(part, list) and any(has_null(element) for element in part)
+
+
+@schemathesis.hook
+def before_load_schema(context, raw_schema) -> None:
+    """Leaves out bodies of lines, which schemathesis does not make. `AudienceListTests` tries them."""
+    for path in raw_schema["paths"].values():
+        for operation in path.values():
+            content = operation.get("requestBody", {}).get("content", {}) if isinstance(operation, dict) else {}
+            if "application/json" in content:
+                content.pop("application/x-ndjson", None)

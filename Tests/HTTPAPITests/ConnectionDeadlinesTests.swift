@@ -66,6 +66,17 @@ struct ConnectionDeadlinesTests {
         #expect(!isOpen(after: 1))
     }
 
+    @Test("A request that makes progress has 300 s more for its answer each time")
+    func progress() throws {
+        try receive(Self.post)
+        for _ in 1...3 {
+            #expect(isOpen(after: 299))
+            try channel.pipeline.triggerUserOutboundEvent(RequestProgressed()).wait()
+        }
+        #expect(isOpen(after: 299))
+        #expect(!isOpen(after: 1))
+    }
+
     @Test("A head that began before the answer to the request in front has 30 s from that answer on")
     func slowHeadBehind() throws {
         try receive(Self.get)

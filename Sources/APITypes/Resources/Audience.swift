@@ -133,11 +133,23 @@ package struct AudienceCounts: Sendable, Hashable {
     package var unknownUsers: Int
     /// Named devices that are not registered.
     package var unknownDevices: Int
+    /// How many users and devices a list of lines has named; nil for other requests.
+    package var lines: Int?
+    /// The pages in which Tally has stored that list.
+    package var pages: Int?
 
-    package init(devices: Int = 0, unknownUsers: Int = 0, unknownDevices: Int = 0) {
+    package init(
+        devices: Int = 0,
+        unknownUsers: Int = 0,
+        unknownDevices: Int = 0,
+        lines: Int? = nil,
+        pages: Int? = nil
+    ) {
         self.devices = devices
         self.unknownUsers = unknownUsers
         self.unknownDevices = unknownDevices
+        self.lines = lines
+        self.pages = pages
     }
 }
 
@@ -147,6 +159,8 @@ extension AudienceCounts: APIAnswer, FieldwiseValue {
         .required("unknown_users", \.unknownUsers, .int),
         // Absent from answers that earlier daemons kept for an idempotency key.
         .optional("unknown_devices", \.unknownDevices, .int, else: 0),
+        .optional("lines", \.lines, .int),
+        .optional("pages", \.pages, .int),
         make: Self.init
     )
 }

@@ -13,7 +13,8 @@ struct BodyLimit: Sendable {
     /// - Throws: ``Problem``, ``Refusal``.
     func check(_ fields: RequestFields, _ route: Route?) throws {
         let limit = limit(of: route)
-        if route?.takesLines != true, let text = fields.contentLength, let length = Int(text), length > limit {
+        let isLines = route.map { Self.isLines(fields, $0) } == true
+        if !isLines, let text = fields.contentLength, let length = Int(text), length > limit {
             throw Problem.bodyTooLarge(limit: limit)
         }
         guard let route, route.takesBody || route.takesLines, Self.hasBody(fields) else { return }
@@ -21,13 +22,18 @@ struct BodyLimit: Sendable {
             // RFC 9110 §15.5.16: name the coding that would be accepted.
             throw Refusal(problem: .unsupportedContentEncoding(), headers: [.acceptEncoding: "identity"])
         }
-        if route.takesLines {
+        if isLines {
             guard Self.name(of: fields.contentType) == Self.lines else {
                 throw Problem.unsupportedMediaType(Self.lines)
             }
         } else if !Self.isJSON(fields.contentType, route) {
             throw Problem.unsupportedMediaType()
         }
+    }
+
+    /// Whether the body of the request comes in lines.
+    static func isLines(_ fields: RequestFields, _ route: Route) -> Bool {
+        route.takesLines && (!route.takesBody || name(of: fields.contentType) == lines)
     }
 
     /// Tells a caller that waits for `100 Continue` to send its lines.

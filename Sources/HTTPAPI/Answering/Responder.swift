@@ -75,21 +75,22 @@ struct Responder: Sendable {
         try route.access.check(principal, match.segments)
         let query = try route.readQuery(asked.call.query)
         try match.segments.check()
-        if route.takesLines { try await bodyLimit.proceed(asked) }
+        let isLines = BodyLimit.isLines(asked.fields, route)
+        if isLines { try await bodyLimit.proceed(asked) }
         let call = RouteCall(
             method: route.method.rawValue,
             path: asked.call.path,
             principal: principal,
             segments: match.segments,
             query: query,
-            body: route.takesBody ? try await bodyLimit.read(asked, route) : [],
+            body: route.takesBody && !isLines ? try await bodyLimit.read(asked, route) : [],
             idempotencyHeader: asked.fields.idempotencyKey,
             streaming: StreamTerms(
                 accept: asked.fields.accept,
                 lastEventID: asked.fields.lastEventID,
                 authenticateAgain: { [authentication] in try await authentication.again(asked.fields) },
                 hangUp: { asked.call.hangUp() },
-                incoming: route.takesLines ? asked.call : nil,
+                incoming: isLines ? asked.call : nil,
                 requestID: asked.id,
                 trace: asked.trace,
                 longestLine: bodyLimit.size

@@ -7,7 +7,7 @@ extension Route {
     private static let one = "/v1/apps/{bundle_id}/activities/{activity_id}"
 
     /// `…/activities`: start, update, end, audience.
-    static func changes(_ service: any TallyService) -> [Route] {
+    static func changes(_ service: any TallyService, _ turns: ReadingTurns) -> [Route] {
         [
             Route(.put, one, .scope(.publish), query: dryRun, body: true) { call in
                 let app = try call.app()
@@ -33,10 +33,23 @@ extension Route {
                 if try call.isDryRun() { return .ok(try await service.dryRunEnd(app, activity, request)) }
                 return .accepted(try await service.end(app, activity, request, idempotency: key)).markingReplay()
             },
-            Route(.post, one + "/audience", .scope(.publish), body: true) { call in
+            Route(.post, one + "/audience", .scope(.publish), body: true, lines: true) { call in
                 let app = try call.app()
                 let activity = try call.activity()
                 let key = try call.idempotencyKey()
+                if let incoming = call.streaming.incoming {
+                    let list = AudienceStream(
+                        service: service,
+                        app: app,
+                        activity: activity,
+                        key: key,
+                        principal: call.principal,
+                        terms: call.streaming,
+                        incoming: incoming,
+                        turns: turns
+                    )
+                    return .accepted(try await list.add()).markingReplay()
+                }
                 let request = try call.request(AudienceRequest.self)
                 let counts = try await service.changeAudience(app, activity, request, idempotency: key)
                 return .accepted(counts).markingReplay()

@@ -14,7 +14,8 @@ struct Route: Sendable {
     let query: Set<String>
     /// Whether the request has a JSON body.
     let takesBody: Bool
-    /// Whether the request has a body of lines, each of them JSON. The handler reads it as it arrives.
+    /// Whether the request has a body of lines, each of them JSON. The handler reads it as it arrives. On a route that
+    /// takes a JSON body as well, the content type tells which it is.
     let takesLines: Bool
     let handler: Handler
 

@@ -19,7 +19,7 @@ extension RouteTable {
                 + Route.devices(service)
                 + Route.topics(service)
                 + Route.tickets(service)
-                + Route.changes(service)
+                + Route.changes(service, turns)
                 + Route.activities(service)
                 + Route.subscriptions(service)
                 + Route.pushes(service)

@@ -67,6 +67,15 @@ final class ConnectionDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
         context.write(data, promise: promise)
     }
 
+    /// A long request has time for its next part.
+    func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
+        guard event is RequestProgressed else {
+            return context.triggerUserOutboundEvent(event, promise: promise)
+        }
+        if wait == .answer { begin(.answer, context) }
+        promise?.succeed()
+    }
+
     func channelInactive(context: ChannelHandlerContext) {
         timer?.task.cancel()
         context.fireChannelInactive()

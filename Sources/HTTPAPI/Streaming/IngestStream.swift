@@ -40,7 +40,7 @@ struct IngestStream: Sendable {
             mostLines: min(BatchRequest.maximumOperations, limits.groupSize ?? .max),
             longestLine: terms.longestLine,
             turns: turns
-        )
+        ) { (line: [UInt8]) throws(Problem) in try BatchOperation(json: try RouteCall.json(line, "line")) }
         try await Caller.$current.withValue(caller) {
             try await withGracefulShutdownHandler {
                 try await answer(groups, to: writer)
@@ -50,7 +50,7 @@ struct IngestStream: Sendable {
         }
     }
 
-    private func answer(_ groups: LineGroups, to writer: any BodyWriter) async throws {
+    private func answer(_ groups: LineGroups<BatchOperation>, to writer: any BodyWriter) async throws {
         let reading = WaitWatch(patience: times.silence)
         let writing = WaitWatch(patience: times.patience)
         async let watchingReads: Void = reading.run { groups.stop() }
@@ -65,7 +65,7 @@ struct IngestStream: Sendable {
                 }
                 checked = .now
             }
-            guard await isAllowed(present.operations.count) else { break }
+            guard await isAllowed(present.values.count) else { break }
             async let following = present.isLast ? nil : groups.next(reading)
             let answers = await carryOut(present)
             writing.beginWaiting()
@@ -106,19 +106,19 @@ struct IngestStream: Sendable {
     }
 
     /// - Returns: A line for each line.
-    private func carryOut(_ lines: LineGroup) async -> ByteBuffer {
-        guard lines.operations.count > Self.many else { return await answers(to: lines) }
+    private func carryOut(_ lines: LineGroup<BatchOperation>) async -> ByteBuffer {
+        guard lines.values.count > Self.many else { return await answers(to: lines) }
         return await withTaskExecutorPreference(globalConcurrentExecutor) { await answers(to: lines) }
     }
 
     /// More operations than this would delay the other connections of the event loop.
     private static let many = 16
 
-    private func answers(to lines: LineGroup) async -> ByteBuffer {
-        let results = await group.carryOut(lines.operations.compactMap { $0 }, app, waited: .zero)
+    private func answers(to lines: LineGroup<BatchOperation>) async -> ByteBuffer {
+        let results = await group.carryOut(lines.values.compactMap { $0 }, app, waited: .zero)
         var next = results.makeIterator()
         var answers = ByteBuffer()
-        for (place, operation) in lines.operations.enumerated() {
+        for (place, operation) in lines.values.enumerated() {
             if operation != nil, let result = next.next() {
                 answers.writeImmutableBuffer(line(result, lines.first + place))
             } else {

@@ -3,23 +3,23 @@ import HTTP1Server
 import JSON
 import Synchronization
 
-/// What has arrived of a stream of operations, and is carried out together.
-struct LineGroup: Sendable {
+/// What has arrived of a stream of lines, and is carried out together.
+struct LineGroup<Value: Sendable>: Sendable {
     /// The number of the first line. Lines count from 1.
     let first: Int
-    /// The operations in their lines; nil: the line is empty.
-    var operations: [Result<BatchOperation, Problem>?]
+    /// What the lines say; nil: the line is empty.
+    var values: [Result<Value, Problem>?]
     /// Whether the stream ends here, because of a line that is too long.
     var isLast = false
 }
 
-/// Reads a stream of operations group by group: all that has arrived, up to a limit. One caller at a time.
-final class LineGroups: Sendable {
-    /// How many bytes of lines make a group, and how many more may wait. A longer line is a group of its own.
-    private static let mostBytes = 512 << 10
-    /// A group with so many bytes takes a turn, because reading it takes as long as several requests.
-    private static let manyBytes = 8 << 10
+/// How many bytes of lines make a group, and how many more may wait. A longer line is a group of its own.
+private let mostBytes = 512 << 10
+/// A group with so many bytes takes a turn, because reading it takes as long as several requests.
+private let manyBytes = 8 << 10
 
+/// Reads a stream of lines group by group: all that has arrived, up to a limit. One caller at a time.
+final class LineGroups<Value: Sendable>: Sendable {
     private struct State {
         var splitter: LineSplitter
         var line = 1
@@ -29,13 +29,27 @@ final class LineGroups: Sendable {
     private let mostLines: Int
     private let turns: ReadingTurns
     private let longestLine: Int
+    private let parse: @Sendable ([UInt8]) throws(Problem) -> Value
     private let state: Mutex<State>
     private let stopped = Atomic(false)
 
-    init(_ incoming: HTTPCall, mostLines: Int, longestLine: Int, turns: ReadingTurns) {
+    /// - Parameters:
+    ///   - incoming: the request.
+    ///   - mostLines: how many lines make a group.
+    ///   - longestLine: the most bytes of a line.
+    ///   - turns: limits how many large groups are parsed at the same time.
+    ///   - parse: reads what a line says.
+    init(
+        _ incoming: HTTPCall,
+        mostLines: Int,
+        longestLine: Int,
+        turns: ReadingTurns,
+        parse: @escaping @Sendable ([UInt8]) throws(Problem) -> Value
+    ) {
         self.incoming = incoming
         self.mostLines = mostLines
         self.longestLine = longestLine
+        self.parse = parse
         self.turns = turns
         state = Mutex(State(splitter: LineSplitter(longest: longestLine)))
     }
@@ -49,16 +63,16 @@ final class LineGroups: Sendable {
         incoming.stopReading()
     }
 
-    /// Waits for lines.
+    /// Waits for lines. `watch` limits the wait.
     ///
     /// - Returns: Nil at the end.
     /// - Throws: An error if the connection broke.
-    func next(_ watch: WaitWatch) async throws -> LineGroup? {
+    func next(_ watch: WaitWatch? = nil) async throws -> LineGroup<Value>? {
         var lines = take()
         while lines.isEmpty {
-            watch.beginWaiting()
-            let part = try await incoming.bodyPart(keeping: Self.mostBytes)
-            watch.endWaiting()
+            watch?.beginWaiting()
+            let part = try await incoming.bodyPart(keeping: mostBytes)
+            watch?.endWaiting()
             // What was cut off is no line.
             if isStopped { return nil }
             guard let part else {
@@ -77,7 +91,7 @@ final class LineGroups: Sendable {
     private func take() -> Lines {
         state.withLock { state in
             var lines = Lines()
-            while lines.count < mostLines, lines.bytes < Self.mostBytes {
+            while lines.count < mostLines, lines.bytes < mostBytes {
                 switch state.splitter.next() {
                 case .line(let line): lines.append(line)
                 case .incomplete: return lines
@@ -90,29 +104,29 @@ final class LineGroups: Sendable {
         }
     }
 
-    private func read(_ lines: Lines) async -> LineGroup {
+    private func read(_ lines: Lines) async -> LineGroup<Value> {
         let first = state.withLock { state in
             defer { state.line += lines.count }
             return state.line
         }
-        guard lines.bytes > Self.manyBytes else { return group(of: lines, from: first) }
+        guard lines.bytes > manyBytes else { return group(of: lines, from: first) }
         return await withTaskExecutorPreference(globalConcurrentExecutor) {
             await turns.wait { group(of: lines, from: first) }
         }
     }
 
-    private func group(of lines: Lines, from first: Int) -> LineGroup {
-        var group = LineGroup(first: first, operations: lines.all.map(Self.operation))
+    private func group(of lines: Lines, from first: Int) -> LineGroup<Value> {
+        var group = LineGroup(first: first, values: lines.all.map { value(of: $0) })
         if lines.endsTooLong {
-            group.operations.append(.failure(.bodyTooLarge(limit: longestLine, part: "line")))
+            group.values.append(.failure(.bodyTooLarge(limit: longestLine, part: "line")))
             group.isLast = true
         }
         return group
     }
 
-    private static func operation(_ line: [UInt8]) -> Result<BatchOperation, Problem>? {
+    private func value(of line: [UInt8]) -> Result<Value, Problem>? {
         if line.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) { return nil }
-        return Result { () throws(Problem) in try BatchOperation(json: try RouteCall.json(line, "line")) }
+        return Result { () throws(Problem) in try parse(line) }
     }
 }
 

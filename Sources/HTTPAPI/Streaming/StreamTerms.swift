@@ -12,7 +12,7 @@ struct StreamTerms: Sendable {
     var authenticateAgain: @Sendable () async throws -> Principal? = { nil }
     /// Closes the connection immediately; nil without a connection.
     var hangUp: (@Sendable () -> Void)?
-    /// The request, whose body a route of lines reads; nil on other routes.
+    /// The request, whose body of lines the route reads; nil for a request without lines.
     var incoming: HTTPCall?
     /// The id of the request.
     var requestID = ""

@@ -13,7 +13,11 @@ extension StartAnswer: AudienceAnswer {}
 extension AudienceCounts: AudienceAnswer {
     var audience: AudienceCounts {
         get { self }
-        set { self = newValue }
+        set {
+            let list = (lines: lines, pages: pages)
+            self = newValue
+            (lines, pages) = list
+        }
     }
 }
 

@@ -102,7 +102,7 @@ extension Audience {
 }
 
 /// One change of an audience, as it is written.
-private struct AudienceChange: Sendable {
+struct AudienceChange: Sendable {
     let app: BundleID
     let facts: ActivityFacts
     let request: AudienceRequest
@@ -111,6 +111,13 @@ private struct AudienceChange: Sendable {
 
     private var added: Audience? { request.add.flatMap { $0.isEmpty ? nil : $0 } }
     private var removed: Audience? { request.remove.flatMap { $0.isEmpty ? nil : $0 } }
+
+    /// Other changes of the activity wait from now on until the transaction is over.
+    func lock(on connection: PostgresConnection) async throws {
+        _ = try await connection.query(
+            "SELECT activity_key FROM activities WHERE activity_key = \(facts.key) FOR NO KEY UPDATE"
+        )
+    }
 
     func carryOut(on connection: PostgresConnection) async throws {
         let rows = try await connection.query(

@@ -41,6 +41,9 @@ package struct IdempotencyKey: Sendable, Hashable {
         package var key: IdempotencyKey { make() }
     }
 
+    /// The same key with the hash of another body.
+    package func forBody(_ hash: [UInt8]) -> IdempotencyKey { IdempotencyKey(scope: scope, bodyHash: hash) }
+
     /// A key as it is kept.
     init(scope: [UInt8], bodyHash: [UInt8]) {
         self.scope = scope

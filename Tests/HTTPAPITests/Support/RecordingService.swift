@@ -25,6 +25,7 @@ final class RecordingService: TallyService {
         var holdsReaders = false
         var patiences: [Duration] = []
         var waits: [Duration] = []
+        var audiencePages: [AudienceListPage] = []
     }
 
     /// The keys that there are; nil: whatever reads as `scope` or `scope@app`.
@@ -64,6 +65,8 @@ final class RecordingService: TallyService {
     var patiences: [Duration] { state.withLock { $0.patiences } }
     /// How long batches had waited to be read.
     var waits: [Duration] { state.withLock { $0.waits } }
+    /// The pages of lists that were added to audiences.
+    var audiencePages: [AudienceListPage] { state.withLock { $0.audiencePages } }
     /// Who made each call, as far as the service is told.
     var callers: [Caller?] { state.withLock { $0.callers } }
     var idempotencyKeys: [IdempotencyKey?] { state.withLock { $0.idempotencyKeys } }
@@ -357,6 +360,24 @@ final class RecordingService: TallyService {
     ) async throws -> AudienceCounts {
         keep(idempotency)
         return try reach("changeAudience \(app) \(id)")
+    }
+    func addToAudience(
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ page: AudienceListPage,
+        after known: AudienceListProgress?,
+        idempotency: IdempotencyKey?
+    ) async throws -> AudienceListProgress {
+        keep(idempotency)
+        state.withLock { $0.audiencePages.append(page) }
+        var counts: AudienceCounts = try reach("addToAudience \(app) \(id)")
+        (counts.lines, counts.pages) = (page.lines, page.number)
+        return AudienceListProgress(
+            answer: counts,
+            bodyHash: page.digest,
+            isComplete: page.isLast,
+            uncounted: nil
+        )
     }
     func audience(_ app: BundleID, _ id: ActivityID, _ page: PageRequest) async throws -> AudiencePage {
         try reach("audience \(app) \(id) \(text(page))")
