@@ -52,11 +52,11 @@ extension ReceiptsRequest: APIRequest {
     }
 }
 
-extension CardReceipt: APIValue, FieldwiseValue {
+extension CardReceipt: APIRequest, FieldwiseValue {
     package static let fields = Fields(
         .required("activity_id", \.activityID, .activityID),
-        .required("revision", \.revision, .int64.within(1...Int64.max)),
-        .optional("age_milliseconds", \.ageMilliseconds, .int64.within(0...CardReceipt.maximumAge)),
+        .required("revision", \.revision, FieldType<Int64>.int64.within(1...Int64.max)),
+        .optional("age_milliseconds", \.ageMilliseconds, FieldType<Int64>.int64.within(0...CardReceipt.maximumAge)),
         make: Self.init
     )
 }

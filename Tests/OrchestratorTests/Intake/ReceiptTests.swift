@@ -3,6 +3,7 @@ import ActivityModel
 import JSON
 import MetricsTestKit
 import OrchestratorTestSupport
+import Postgres
 import Testing
 
 @testable import Orchestrator
@@ -205,7 +206,7 @@ struct ReceiptTests {
                 try await group.waitForAll()
             }
             let shown = try await Self.shown(world)
-            #expect(shown == .init(uniqueKeysWithValues: (1...9).map { ("d\($0)", Revision(1 + $0 % 2)) }))
+            for number in 1...9 { #expect(shown["d\(number)"] == Revision(1 + number % 2)) }
         }
     }
 }
