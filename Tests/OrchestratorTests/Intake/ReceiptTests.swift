@@ -168,7 +168,7 @@ struct ReceiptTests {
     func movesNothing() async throws {
         try await withWorld { world in
             try await world.start(alert: nil)
-            try await world.follow("d1", token: "aa01")
+            try await world.follow("d1", token: "aa01", known: 1)
             try await world.settle()
             try await world.update(score: 1)
             try await Self.take(world, "d1", ("final", 2, 0))

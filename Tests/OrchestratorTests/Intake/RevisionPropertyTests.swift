@@ -68,7 +68,7 @@ struct RevisionPropertyTests {
         try await withWorld { world in
             try await Self.register(world)
             try await world.start()
-            try await world.follow("d1", token: "aa01")
+            try await world.follow("d1", token: "aa01", known: 1)
             try await world.settle()
             #expect(try await world.end(score: 7).revision == 2)
             #expect(try await world.end(score: 7).revision == 2)
@@ -87,7 +87,7 @@ struct RevisionPropertyTests {
             let patch = TypePatch(policy: policy.json)
             _ = try await world.orchestrator.patchType(world.app, World.game, patch)
             try await world.start()
-            try await world.follow("d1", token: "aa01")
+            try await world.follow("d1", token: "aa01", known: 1)
             try await world.settle()
             #expect(try await world.update(score: 0).isUnchanged)
             #expect(try await world.update(score: 1).revision == 2)
