@@ -182,7 +182,7 @@ struct RouteTests {
         arguments: [
             (#"{"receipts":[]}"#, "/receipts"),
             (#"{"receipts":[{"activity_id":"a1","revision":0}]}"#, "/receipts/0/revision"),
-            (#"{"receipts":[{"activity_id":"a b","revision":1}]}"#, "/receipts/0/activity_id"),
+            (#"{"receipts":[{"activity_id":".","revision":1}]}"#, "/receipts/0/activity_id"),
             (#"{"receipts":[{"activity_id":"a1"}]}"#, "/receipts/0/revision"),
             (
                 #"{"receipts":[{"activity_id":"a1","revision":1,"age_milliseconds":-1}]}"#,
