@@ -143,6 +143,7 @@ let package = Package(
                 .embedInCode("V0003_channels.sql"), .embedInCode("V0004_delivery.sql"),
                 .embedInCode("V0005_record.sql"), .embedInCode("V0006_rejudgements.sql"),
                 .embedInCode("V0007_topics.sql"),
+                .embedInCode("V0008_receipts.sql"),
             ],
             swiftSettings: swiftSettings
         ),

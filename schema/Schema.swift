@@ -12,5 +12,6 @@ package enum Schema {
         (5, "record", PackageResources.V0005_record_sql),
         (6, "rejudgements", PackageResources.V0006_rejudgements_sql),
         (7, "topics", PackageResources.V0007_topics_sql),
+        (8, "receipts", PackageResources.V0008_receipts_sql),
     ]
 }

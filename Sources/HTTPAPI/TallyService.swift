@@ -131,6 +131,10 @@ package protocol TallyService: Sendable {
         _ request: SubscriptionRequest,
         by ticket: RegistrationTicket?
     ) async throws -> SubscriptionAnswer
+    /// The share of cards whose receipts are wanted, from 0 to 1.
+    var receiptSampling: Double { get }
+    /// Records which revisions an app saw on the cards of a device. Others than those of its cards are ignored.
+    func takeReceipts(_ app: BundleID, _ device: DeviceID, _ receipts: [CardReceipt]) async throws
     func unsubscribe(_ app: BundleID, _ activity: ActivityID, _ device: DeviceID) async throws
     /// The cards of an activity, or those in one state.
     func subscriptions(

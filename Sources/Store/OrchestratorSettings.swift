@@ -27,6 +27,8 @@ package struct OrchestratorSettings: Sendable {
     package var intakeLimit: Int
     /// How long they may have to wait for that, by the pace of the last moments.
     package var intakeWait: Duration
+    /// The share of cards whose apps tell what they see on them, from 0 to 1.
+    package var receiptSampling: Double
     /// Where in its range a delay before another try falls, from 0 to 1; asked each time.
     package var jitter: @Sendable () -> Double
     /// How long this daemon has run, by a clock that only goes on; for what is counted within a minute.
@@ -48,6 +50,7 @@ package struct OrchestratorSettings: Sendable {
         auditRetention: Duration? = .seconds(400 * 86_400),
         intakeLimit: Int = 20_000,
         intakeWait: Duration = .seconds(1),
+        receiptSampling: Double = 0.01,
         jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) },
         uptime: @escaping @Sendable () -> Duration = Self.processTime,
         pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
@@ -65,6 +68,7 @@ package struct OrchestratorSettings: Sendable {
         self.auditRetention = auditRetention
         self.intakeLimit = intakeLimit
         self.intakeWait = intakeWait
+        self.receiptSampling = receiptSampling
         self.jitter = jitter
         self.uptime = uptime
         self.pause = pause

@@ -119,7 +119,8 @@ struct Daemon: Sendable {
             activityRetention: configuration.activityRetention,
             auditRetention: configuration.auditRetention,
             intakeLimit: configuration.intakeLimit,
-            intakeWait: configuration.intakeWait
+            intakeWait: configuration.intakeWait,
+            receiptSampling: configuration.receiptSampling
         )
     }
 

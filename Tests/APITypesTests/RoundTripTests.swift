@@ -54,6 +54,7 @@ private let timelineEntry = {
     entry.apnsID = "id"
     entry.apnsUniqueID = "unique"
     entry.latencyMilliseconds = 12.5
+    entry.delayMilliseconds = 1_250
     entry.segment = -1
     entry.counts = ["200": 7, "410 Unregistered": 1]
     return entry
@@ -69,6 +70,7 @@ func samples() throws -> [any APIValue & Hashable] {
     let ios = try #require(OSVersion("18.1"))
     var policy = Policy()
     policy.idAttribute = "activityId"
+    policy.revisionProperty = "revision"
     return [
         AppRequest(teamID: team, environments: [:]),
         AppRequest(
@@ -127,8 +129,11 @@ func samples() throws -> [any APIValue & Hashable] {
         ),
         TicketRevocationRequest(revokedBefore: time),
         TicketRevocation(revokedBefore: time),
-        RegistrationReceipt(deviceID: phone),
-        RegistrationReceipt(deviceID: phone, activityID: match, stale: .installation),
+        RegistrationReceipt(deviceID: phone, receiptSampling: 0.01),
+        RegistrationReceipt(deviceID: phone, activityID: match, stale: .installation, receiptSampling: 1),
+        ReceiptsRequest(receipts: [CardReceipt(activityID: match, revision: 3)]),
+        ReceiptsRequest(receipts: [CardReceipt(activityID: match, revision: 3, ageMilliseconds: 250)]),
+        ReceiptsAnswer(deviceID: phone, receiptSampling: 0.5),
         PushRequest(to: .user(fan), pushType: .background),
         PushRequest(
             to: .token(try token("aabb"), .sandbox),
@@ -493,7 +498,9 @@ func samples() throws -> [any APIValue & Hashable] {
             updateToken: PushToken(hex: "7d1e55aa"),
             startedAt: time,
             registeredAt: time,
-            dueAt: time
+            dueAt: time,
+            shownRevision: 8,
+            shownAt: time
         ),
         Page<ScheduleResource>(items: []),
         APIKeyRequest(name: "backend", scopes: [.publish, .register], bundleID: app, expiresAt: time),

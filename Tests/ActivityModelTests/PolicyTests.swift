@@ -7,6 +7,7 @@ struct PolicyTests {
     /// The defaults as the contract prints them, the example rules aside.
     static let defaults = """
         {"stale_after_seconds":null,"dismiss_after_seconds":null,"start_alert":null,"id_attribute":null,\
+        "revision_property":null,\
         "expiration_seconds":{"start":600,"update":28800,"end":28800},\
         "budget":{"ordinary":10,"frequent":60,"window_seconds":3600,"reserve":2},\
         "start_budget":{"count":10,"window_seconds":3600},"start_retry_seconds":120,"token_wait_seconds":3600,\
@@ -26,7 +27,8 @@ struct PolicyTests {
         let json: JSONValue = [
             "stale_after_seconds": 90, "dismiss_after_seconds": 0,
             "start_alert": ["title": "T", "body": ["loc_key": "B"]],
-            "id_attribute": "orderID", "expiration_seconds": ["start": 0, "update": 1, "end": 2],
+            "id_attribute": "orderID", "revision_property": "revision",
+            "expiration_seconds": ["start": 0, "update": 1, "end": 2],
             "budget": ["ordinary": 5, "frequent": 6, "window_seconds": 7, "reserve": 0],
             "start_budget": ["count": 3, "window_seconds": 4], "start_retry_seconds": 8, "token_wait_seconds": 9,
             "wake_after_seconds": 10, "fallback_alert": true, "end_when_silent_seconds": 11, "on_unfollow": "end",
@@ -75,6 +77,7 @@ struct PolicyTests {
             (["start_alert": "x"], "/start_alert", "wrong_type"),
             (["start_alert": ["title": "t"]], "/start_alert/body", "missing"),
             (["id_attribute": ""], "/id_attribute", "wrong_type"),
+            (["revision_property": 1], "/revision_property", "wrong_type"),
             (["expiration_seconds": 5], "/expiration_seconds", "wrong_type"),
             (["expiration_seconds": ["begin": 5]], "/expiration_seconds/begin", "unknown_field"),
             (["budget": ["ordinary": 0]], "/budget/ordinary", "out_of_range"),

@@ -71,8 +71,9 @@ struct RouteTests {
     func ticket(route: RouteCase) async throws {
         let api = API()
         let answer = try await api.send(route.method, route.path, key: "ticket", body: route.body)
-        let reports = ["/devices/d1", "/activities/a1/subscriptions/d1"]
-        if route.method == .put, reports.contains(where: { route.path.hasSuffix($0) }) {
+        let reports = ["PUT/devices/d1", "PUT/activities/a1/subscriptions/d1", "POST/devices/d1/receipts"]
+        let path = route.path.replacing("/v1/apps/com.example.mine", with: "")
+        if reports.contains(route.method.rawValue + path) {
             #expect(answer.code == "reached")
             #expect(api.service.calls == [route.call.replacing("putDevice", with: "registerDevice")])
         } else {
@@ -131,7 +132,7 @@ struct RouteTests {
             body: Bodies.device
         )
         #expect(device.status == 200)
-        #expect(device.body == #"{"device_id":"d1","accepted":true}"#)
+        #expect(device.body == #"{"device_id":"d1","accepted":true,"receipt_sampling":0.25}"#)
         api.service.answer(
             SubscriptionAnswer(
                 activityID: ActivityID(stored: "a1"),
@@ -151,8 +152,57 @@ struct RouteTests {
         )
         #expect(card.status == 200)
         #expect(
-            card.body == #"{"device_id":"d1","activity_id":"a1","accepted":false,"reason":"stale_generation"}"#
+            card.body
+                == #"{"device_id":"d1","activity_id":"a1","accepted":false,"reason":"stale_generation","receipt_sampling":0.25}"#
         )
+    }
+
+    @Test("Of the receipts with a ticket, those of other activities are left out")
+    func receiptsOfOthers() async throws {
+        let api = API()
+        api.service.answer(())
+        let body = #"{"receipts":[{"activity_id":"a2","revision":1},{"activity_id":"a1","revision":9}]}"#
+        let path = "/v1/apps/com.example.mine/devices/d1/receipts"
+        let answer = try await api.send(.post, path, key: "ticket", body: body)
+        #expect(answer.status == 200)
+        #expect(answer.body == #"{"device_id":"d1","receipt_sampling":0.25}"#)
+        #expect(api.service.calls == ["takeReceipts com.example.mine d1 a1 9 -"])
+        let other = try await api.send(.post, path, key: "ticket-d2", body: body)
+        #expect(other.code == "ticket_forbidden")
+    }
+
+    private static let tooManyReceipts: String = {
+        let one = #"{"activity_id":"a1","revision":1}"#
+        let count = ReceiptsRequest.maximumReceipts + 1
+        return #"{"receipts":["# + Array(repeating: one, count: count).joined(separator: ",") + "]}"
+    }()
+
+    @Test(
+        "A receipt that cannot be is 422 with its place, and nothing is stored",
+        arguments: [
+            (#"{"receipts":[]}"#, "/receipts"),
+            (#"{"receipts":[{"activity_id":"a1","revision":0}]}"#, "/receipts/0/revision"),
+            (#"{"receipts":[{"activity_id":".","revision":1}]}"#, "/receipts/0/activity_id"),
+            (#"{"receipts":[{"activity_id":"a1"}]}"#, "/receipts/0/revision"),
+            (
+                #"{"receipts":[{"activity_id":"a1","revision":1,"age_milliseconds":-1}]}"#,
+                "/receipts/0/age_milliseconds"
+            ),
+            (
+                #"{"receipts":[{"activity_id":"a1","revision":1,"age_milliseconds":86400001}]}"#,
+                "/receipts/0/age_milliseconds"
+            ),
+            (#"{"receipts":[{"activity_id":"a1","revision":1,"device_id":"d2"}]}"#, "/receipts/0/device_id"),
+            (tooManyReceipts, "/receipts"),
+        ]
+    )
+    func badReceipts(body: String, pointer: String) async throws {
+        let api = API()
+        let path = "/v1/apps/com.example.mine/devices/d1/receipts"
+        let answer = try await api.send(.post, path, key: "ticket", body: body)
+        #expect(answer.status == 422)
+        #expect(answer.json?["errors"]?[0]?["pointer"]?.string == pointer)
+        #expect(api.service.calls.isEmpty)
     }
 
     @Test(

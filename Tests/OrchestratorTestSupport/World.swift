@@ -59,7 +59,7 @@ package struct World: Sendable {
             ("changes", ["stamped_at", "accepted_at"], ["timestamp"]),
             ("starts", ["due_at", "claimed_at"], []),
             ("start_tokens", ["registered_at"], []),
-            ("subscriptions", ["due_at", "registered_at", "started_at", "check_at"], []),
+            ("subscriptions", ["due_at", "registered_at", "started_at", "check_at", "shown_at"], []),
             ("segments", ["due_at", "retry_at", "pushed_at"], ["alert_stamp"]),
             ("budget_ledger", ["decided_at"], []),
             ("timeline", ["at"], []),

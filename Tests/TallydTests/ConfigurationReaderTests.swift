@@ -98,6 +98,24 @@ struct ConfigurationReaderTests {
         #expect(slip.map(\.meant) == ["TALLY_MASTER_KEY_FILE"])
     }
 
+    private static func sampling(_ text: String) async throws -> Double {
+        let settings = [
+            "TALLY_DATABASE_URL": "postgres://localhost/tally", "TALLY_MASTER_KEY": key, "TALLY_RECEIPT_SAMPLING": text,
+        ]
+        return try DaemonConfiguration(await ConfigurationReader(file: nil, environment: settings)).receiptSampling
+    }
+
+    @Test("The share of cards with receipts is a number from 0 to 1")
+    func receiptSampling() async throws {
+        for (text, share) in [("0", 0), ("1", 1), ("0.25", 0.25)] {
+            #expect(try await Self.sampling(text) == share)
+        }
+        for text in ["-0.1", "1.01", "nan", "half"] {
+            let error = await #expect(throws: ConfigurationError.self) { try await Self.sampling(text) }
+            #expect(error?.description == "TALLY_RECEIPT_SAMPLING: is not a number from 0 to 1")
+        }
+    }
+
     @Test("The first master key seals, the others only open")
     func masterKeys() throws {
         let list = try DaemonConfiguration.masterKeys("\(Self.key), \(Self.another)\n")

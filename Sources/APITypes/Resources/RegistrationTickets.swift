@@ -104,11 +104,19 @@ package struct RegistrationReceipt: Sendable, Hashable {
     package var activityID: ActivityID?
     /// Why the report was ignored; nil if it was accepted.
     package var stale: StaleReport?
+    /// The share of cards whose receipts are wanted (``ReceiptsRequest``), from 0 to 1.
+    package var receiptSampling: Double
 
-    package init(deviceID: DeviceID, activityID: ActivityID? = nil, stale: StaleReport? = nil) {
+    package init(
+        deviceID: DeviceID,
+        activityID: ActivityID? = nil,
+        stale: StaleReport? = nil,
+        receiptSampling: Double
+    ) {
         self.deviceID = deviceID
         self.activityID = activityID
         self.stale = stale
+        self.receiptSampling = receiptSampling
     }
 }
 
@@ -117,8 +125,14 @@ extension RegistrationReceipt: APIAnswer {
         let deviceID = reader.required("device_id", .deviceID)
         let activityID = reader.optional("activity_id", .activityID)
         let stale = reader.staleness()
-        guard reader.finish(), let deviceID else { return nil }
-        self.init(deviceID: deviceID, activityID: activityID, stale: stale)
+        let receiptSampling = reader.required("receipt_sampling", .double)
+        guard reader.finish(), let deviceID, let receiptSampling else { return nil }
+        self.init(
+            deviceID: deviceID,
+            activityID: activityID,
+            stale: stale,
+            receiptSampling: receiptSampling
+        )
     }
 
     package var json: JSONValue {
@@ -126,6 +140,7 @@ extension RegistrationReceipt: APIAnswer {
         fields.add("device_id", deviceID.rawValue)
         fields.add("activity_id", activityID?.rawValue)
         fields.add(stale)
+        fields.add("receipt_sampling", receiptSampling)
         return fields.json
     }
 }

@@ -18,6 +18,10 @@ package struct SubscriptionResource: Sendable, Hashable {
     package var registeredAt: Instant
     /// When the card gets its missing push or its retry; nil unless the state is `due`.
     package var dueAt: Instant?
+    /// The newest revision that the app saw on the card and told in a receipt; nil: it told none.
+    package var shownRevision: Revision?
+    /// When the card showed it at the latest.
+    package var shownAt: Instant?
 
     package init(
         deviceID: DeviceID,
@@ -28,7 +32,9 @@ package struct SubscriptionResource: Sendable, Hashable {
         updateToken: PushToken? = nil,
         startedAt: Instant,
         registeredAt: Instant,
-        dueAt: Instant? = nil
+        dueAt: Instant? = nil,
+        shownRevision: Revision? = nil,
+        shownAt: Instant? = nil
     ) {
         self.deviceID = deviceID
         self.mode = mode
@@ -39,6 +45,8 @@ package struct SubscriptionResource: Sendable, Hashable {
         self.startedAt = startedAt
         self.registeredAt = registeredAt
         self.dueAt = dueAt
+        self.shownRevision = shownRevision
+        self.shownAt = shownAt
     }
 }
 
@@ -53,6 +61,8 @@ extension SubscriptionResource: APIAnswer {
         let startedAt = reader.required("started_at", .time)
         let registeredAt = reader.required("registered_at", .time)
         let dueAt = reader.optional("due_at", .time)
+        let shownRevision = reader.optional("shown_revision", .int64)
+        let shownAt = reader.optional("shown_at", .time)
         guard reader.finish(), let deviceID, let mode, let state, let revision, let startedAt, let registeredAt else {
             return nil
         }
@@ -64,7 +74,9 @@ extension SubscriptionResource: APIAnswer {
             revision: revision,
             startedAt: startedAt,
             registeredAt: registeredAt,
-            dueAt: dueAt
+            dueAt: dueAt,
+            shownRevision: shownRevision,
+            shownAt: shownAt
         )
         self.updateToken = updateToken
     }
@@ -80,6 +92,8 @@ extension SubscriptionResource: APIAnswer {
         fields.add("started_at", startedAt)
         fields.add("registered_at", registeredAt)
         fields.add("due_at", dueAt)
+        fields.add("shown_revision", shownRevision)
+        fields.add("shown_at", shownAt)
         return fields.json
     }
 }

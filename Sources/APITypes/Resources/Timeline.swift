@@ -51,6 +51,8 @@ package struct TimelineEntry: Sendable, Hashable {
     package var apnsUniqueID: String?
     /// The time from sending the push to its answer.
     package var latencyMilliseconds: Double?
+    /// The time from the accept of the revision until the card showed it, at the latest.
+    package var delayMilliseconds: Int64?
     /// The partition (ring) of a batch; -1: the channel.
     package var segment: Int?
     /// The number of a batch's pushes for each kind of answer.
@@ -148,6 +150,7 @@ extension TimelineEntry: APIAnswer {
         entry.apnsID = reader.optional("apns_id", .string)
         entry.apnsUniqueID = reader.optional("apns_unique_id", .string)
         entry.latencyMilliseconds = reader.optional("latency_milliseconds", .double)
+        entry.delayMilliseconds = reader.optional("delay_milliseconds", .int64)
         entry.segment = reader.optional("segment", .int)
         entry.counts = reader.optional("counts", .map("A word", { $0 }, name: { $0 }, of: .int))
         entry.requestID = reader.optional("request_id", .string)
@@ -177,6 +180,7 @@ extension TimelineEntry: APIAnswer {
         fields.add("apns_id", apnsID)
         fields.add("apns_unique_id", apnsUniqueID)
         fields.add("latency_milliseconds", latencyMilliseconds)
+        fields.add("delay_milliseconds", delayMilliseconds)
         fields.add("segment", segment)
         fields.add("counts", counts.map(Self.json))
         fields.add("request_id", requestID)

@@ -14,7 +14,8 @@ extension Policy {
         staleAfterSeconds = reader.optionalInteger("stale_after_seconds", in: Self.duration)
         dismissAfterSeconds = reader.optionalInteger("dismiss_after_seconds", in: 0...Self.maximumDismissal)
         readStartAlert(&reader)
-        readIDAttribute(&reader)
+        idAttribute = Self.name("id_attribute", of: "an attribute", &reader)
+        revisionProperty = Self.name("revision_property", of: "a property of the content state", &reader)
         readExpiration(&reader)
         readBudgets(&reader)
         startRetrySeconds = reader.integer("start_retry_seconds", in: Self.duration, default: startRetrySeconds)
@@ -38,12 +39,11 @@ extension Policy {
         }
     }
 
-    private mutating func readIDAttribute(_ reader: inout FieldReader) {
-        guard let value = reader.value("id_attribute") else { return }
-        idAttribute = value.string
-        if idAttribute?.isEmpty != false {
-            reader.report("id_attribute", .wrongType, "'id_attribute' must be the name of an attribute.")
-        }
+    private static func name(_ field: String, of what: String, _ reader: inout FieldReader) -> String? {
+        guard let value = reader.value(field) else { return nil }
+        if let name = value.string, !name.isEmpty { return name }
+        reader.report(field, .wrongType, "'\(field)' must be the name of \(what).")
+        return nil
     }
 
     private mutating func readExpiration(_ reader: inout FieldReader) {
@@ -107,6 +107,7 @@ extension Policy {
             "dismiss_after_seconds": Self.json(dismissAfterSeconds),
             "start_alert": startAlert?.json ?? .null,
             "id_attribute": idAttribute.map(JSONValue.string) ?? .null,
+            "revision_property": revisionProperty.map(JSONValue.string) ?? .null,
             "expiration_seconds": [
                 "start": Self.json(expiration.start), "update": Self.json(expiration.update),
                 "end": Self.json(expiration.end),

@@ -15,6 +15,9 @@ package struct Policy: Sendable, Hashable {
     package var startAlert: AlertContent?
     /// The String attribute that Tally fills with the activity id.
     package var idAttribute: String?
+    /// The integer property of the content state that Tally fills with the revision, so that an app can tell which one
+    /// its card shows.
+    package var revisionProperty: String?
     /// How long APNs stores a push for a phone that is offline.
     package var expiration = Expiration()
     /// The priority-10 pushes that one activity may spend.

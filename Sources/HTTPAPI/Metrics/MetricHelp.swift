@@ -13,6 +13,7 @@ package enum MetricHelp {
             "Answers of APNs. Without an answer the status is none, and the reason says why.",
         "tally_apns_request_seconds": "From handing a request to a connection to APNs to its answer.",
         "tally_delivery_seconds": "From the accept of an update or an end to the answer of APNs that took it.",
+        "tally_shown_seconds": "From the accept of a change to the moment when an app saw it on a card, from receipts.",
         "tally_apns_connections": "Connections to APNs, with those being opened or closed.",
         "tally_apns_streams": "Requests to APNs that are under way.",
         "tally_apns_connection_ends_total": "Connections to APNs that take no more requests, and why.",

@@ -116,7 +116,14 @@ extension Route {
                     return .ok(try await service.subscribe(app, activity, device, request, by: nil))
                 }
                 let answer = try await service.subscribe(app, activity, device, ticket.admit(request), by: ticket)
-                return .ok(RegistrationReceipt(deviceID: device, activityID: activity, stale: answer.stale))
+                return .ok(
+                    RegistrationReceipt(
+                        deviceID: device,
+                        activityID: activity,
+                        stale: answer.stale,
+                        receiptSampling: service.receiptSampling
+                    )
+                )
             },
             Route(.delete, path, .scope(.register)) { call in
                 try await service.unsubscribe(call.app(), call.activity(), call.device())

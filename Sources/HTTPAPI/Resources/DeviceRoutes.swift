@@ -15,7 +15,18 @@ extension Route {
                     return .ok(try await service.putDevice(app, device, request))
                 }
                 let stale = try await service.registerDevice(app, device, ticket.admit(request))
-                return .ok(RegistrationReceipt(deviceID: device, stale: stale))
+                return .ok(
+                    RegistrationReceipt(deviceID: device, stale: stale, receiptSampling: service.receiptSampling)
+                )
+            },
+            Route(.post, "/v1/apps/{bundle_id}/devices/{device_id}/receipts", .registration, body: true) { call in
+                let app = try call.app()
+                let device = try call.device()
+                let request = try call.request(ReceiptsRequest.self)
+                let allowed = call.principal?.ticket?.activities
+                let receipts = request.receipts.filter { allowed?.contains($0.activityID) ?? true }
+                try await service.takeReceipts(app, device, receipts)
+                return .ok(ReceiptsAnswer(deviceID: device, receiptSampling: service.receiptSampling))
             },
             Route(
                 .get,

@@ -110,15 +110,17 @@ private struct IntakeDesk {
             segments = row.segments
         }
 
-        /// Takes the step of an update to `contentState`.
+        /// Takes the step of an update to the content state `settled`.
         ///
         /// - Returns: What is to be written; nil: the state is the newest one already.
         /// - Throws: 409 after the end or for a late event; 429 `too_many_must_deliver`.
-        mutating func update(_ command: ChangeCommand, to contentState: JSONValue?) throws(Problem) -> AcceptedChange? {
+        mutating func update(_ command: ChangeCommand, to settled: JSONValue?) throws(Problem) -> AcceptedChange? {
             // Every update brings a content state.
             guard case .update(_, let urgency, let mustDeliver, let eventTime, let force) = command.kind,
-                let contentState
+                let settled
             else { throw .internalError() }
+            // The revision alone makes no change.
+            let contentState = command.policy.aligning(settled, with: machine.standing.contentState)
             let rule = command.policy.rule(from: machine.standing.contentState, to: contentState)
             var update = ActivityStateMachine.Update(contentState: contentState)
             update.hasAlert = command.alert != nil
@@ -131,7 +133,7 @@ private struct IntakeDesk {
                     activityKey: command.activity.key,
                     revision: revision,
                     kind: .update,
-                    contentState: CompactJSON(contentState),
+                    contentState: CompactJSON(command.policy.filling(contentState, with: revision)),
                     urgency: urgency ?? rule?.urgency ?? .routine,
                     mustDeliver: update.mustDeliver,
                     minimumIntervalSeconds: urgency == nil && !update.hasAlert && !update.mustDeliver
@@ -152,14 +154,15 @@ private struct IntakeDesk {
         /// - Returns: What is to be written; nil: the activity has ended like this already.
         /// - Throws: 409 after an end with another content state.
         mutating func end(_ command: ChangeCommand, with contentState: JSONValue?) throws(Problem) -> AcceptedChange? {
-            let contentState = contentState ?? machine.standing.contentState
+            let standing = machine.standing.contentState
+            let contentState = contentState.map { command.policy.aligning($0, with: standing) } ?? standing
             switch machine.end(contentState: contentState, now: now) {
             case .accept(let revision, let timestamp):
                 return AcceptedChange(
                     activityKey: command.activity.key,
                     revision: revision,
                     kind: .end,
-                    contentState: CompactJSON(contentState),
+                    contentState: CompactJSON(command.policy.filling(contentState, with: revision)),
                     urgency: .critical,
                     mustDeliver: false,
                     timestamp: timestamp,

@@ -5,7 +5,7 @@ import Postgres
 import ServiceLifecycle
 import Store
 
-/// Accepts updates, ends, reports of cards and registrations in groups, and reads in groups what has to be known of their activities.
+/// Accepts updates, ends, reports of cards, receipts and registrations in groups, and reads in groups what has to be known of their activities.
 final class Intake: Service, CustomStringConvertible {
     /// Accepted in the order of each activity.
     let changes: GroupedWork<Int64, ChangeCommand, ChangeAnswer>
@@ -13,6 +13,8 @@ final class Intake: Service, CustomStringConvertible {
     let reports: GroupedWork<ReportedCard.Device, CardReport, SubscriptionAnswer>
     /// Accepted in the order of each device, as reports of cards are.
     let registrations: GroupedWork<ReportedCard.Device, RegistrationGroup.Request, StoredReport>
+    /// Stored in the order of each device.
+    let receipts: GroupedWork<ReportedCard.Device, ReceiptGroup.Request, [ReceiptGroup.Shown]>
     /// Facts of activities; nil for an id that names none.
     let facts: GroupedWork<ActivityFacts.Name, ActivityFacts.Name, ActivityFacts?>
 
@@ -61,6 +63,13 @@ final class Intake: Service, CustomStringConvertible {
         ) { requests, _ in
             try await RegistrationGroup.accept(requests)
         }
+        receipts = GroupedWork(
+            "taking receipts",
+            .init(groupSize: 100, lanes: 1, worthALane: 16, takesWholeLines: false),
+            logger: logger
+        ) { requests, _ in
+            try await ReceiptGroup.accept(requests, in: database)
+        }
         facts = GroupedWork(
             "reading activities",
             .init(groupSize: 500, lanes: 2, worthALane: 16, takesWholeLines: true),
@@ -78,6 +87,7 @@ final class Intake: Service, CustomStringConvertible {
             group.addTask { await self.changes.run() }
             group.addTask { await self.reports.run() }
             group.addTask { await self.registrations.run() }
+            group.addTask { await self.receipts.run() }
             group.addTask { await self.facts.run() }
         }
     }

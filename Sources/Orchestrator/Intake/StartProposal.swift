@@ -42,7 +42,7 @@ struct StartProposal: Sendable {
         let filled = try Self.filled(request.attributes, with: id, type.policy.idAttribute)
         let (settled, state) = try Self.settled(filled, request.contentState, type, for: required)
         attributes = settled.content.object ?? filled
-        contentState = state.content.object ?? request.contentState
+        contentState = type.policy.filling(state.content, with: 1).object ?? request.contentState
         self.appVersions = appVersions.map { ($0, !state.decodedBy.contains(type.version(ofStored: $0))) }
         alert = request.audience.isEmpty ? request.alert : request.alert ?? type.policy.startAlert
         if !request.audience.isEmpty, alert == nil { throw .alertRequired() }

@@ -28,7 +28,11 @@ extension Orchestrator {
                 throw Problem.notFound("the activity type")
             }
             guard policy != stored else { return type }
-            try TypeSchemas.check(policy, attributes: type.attributesSchema)
+            try TypeSchemas.check(
+                policy,
+                attributes: type.attributesSchema,
+                contentState: type.contentStateSchema
+            )
             try await Self.storePolicy(policy, app, name, connection)
             try await AuditRows.record(
                 .typeChanged,

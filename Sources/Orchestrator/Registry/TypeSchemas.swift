@@ -96,21 +96,47 @@ struct TypeSchemas {
     /// What is doubtful about them.
     var lint: [SchemaFinding] { SchemaFinding.lint(attributes: attributesDocument, contentState: contentStateDocument) }
 
-    /// Whether a policy fits the schemas: its `id_attribute` must be declared.
+    /// Whether a policy fits the schemas: see ``check(_:attributes:contentState:)``.
     ///
     /// - Throws: 422 with the pointer into the policy.
     func check(_ policy: Policy) throws(Problem) {
-        try Self.check(policy, attributes: attributesDocument)
+        try Self.check(policy, attributes: attributesDocument, contentState: contentStateDocument)
     }
 
-    /// The same for a schema of attributes.
-    static func check(_ policy: Policy, attributes: JSONValue) throws(Problem) {
-        guard let name = policy.idAttribute else { return }
-        guard attributes[JSONPointer(tokens: ["properties", name])] == nil else { return }
-        throw .invalidRequest(
-            pointer: JSONPointer(tokens: ["policy", "id_attribute"]),
+    /// The same for documents. The `id_attribute` must be declared, and the `revision_property` must be an integer that
+    /// takes every revision.
+    static func check(_ policy: Policy, attributes: JSONValue, contentState: JSONValue) throws(Problem) {
+        if let name = policy.idAttribute, attributes[JSONPointer(tokens: ["properties", name])] == nil {
+            throw .unfit("id_attribute", "the attributes schema does not declare the property '\(name)'")
+        }
+        guard let name = policy.revisionProperty else { return }
+        guard let property = contentState[JSONPointer(tokens: ["properties", name])] else {
+            throw .unfit("revision_property", "the schema of the content state does not declare the property '\(name)'")
+        }
+        let types = property["type"].map { $0.array ?? [$0] }
+        guard types?.contains("integer") == true else {
+            throw .unfit("revision_property", "the property '\(name)' of the content state is not an integer")
+        }
+        // A version that refuses the placeholder would refuse every change. A property that refers to other parts of the
+        // document cannot be compiled alone, and is judged with each change only.
+        let largest = JSONValue.number(JSONNumber(Policy.revisionPlaceholder))
+        guard let alone = try? CompiledSchema(property) else { return }
+        guard alone.isValid(1), alone.isValid(largest) else {
+            throw .unfit(
+                "revision_property",
+                "the property '\(name)' of the content state must take all numbers from 1 to \(Policy.revisionPlaceholder)"
+            )
+        }
+    }
+}
+
+extension Problem {
+    /// A key of a policy that does not fit the schemas of its type.
+    fileprivate static func unfit(_ key: String, _ message: String) -> Problem {
+        .invalidRequest(
+            pointer: JSONPointer(tokens: ["policy", key]),
             code: FieldError.invalidValue,
-            message: "the attributes schema does not declare the property '\(name)'"
+            message: message
         )
     }
 }

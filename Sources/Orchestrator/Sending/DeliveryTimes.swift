@@ -3,15 +3,23 @@ import ActivityModel
 import Metrics
 import Synchronization
 
-/// Tells the metrics system how long changes take to reach APNs: from their accept to the answer that took them.
+/// Tells the metrics system how long changes take to reach APNs, from their accept to the answer that took them, and how
+/// long until cards show them.
 ///
-/// Recorded once for pushes that left together, so that it costs a large ring nothing. What goes to a card alone,
-/// because it failed before or the card has joined late, says nothing of it and is not counted.
+/// A delivery is recorded once for pushes that left together, so that it costs a large ring nothing. What goes to a card
+/// alone, because it failed before or the card has joined late, says nothing of it and is not counted.
 final class DeliveryTimes: Sendable {
     private struct Label: Hashable {
+        let name: String
         let environment: APNSEnvironment
-        let api: APNSAPI
+        /// Nil for what is no call.
+        let api: APNSAPI?
         let urgency: Urgency
+
+        var dimensions: [(String, String)] {
+            [("environment", environment.rawValue)] + (api.map { [("api", $0.rawValue)] } ?? [])
+                + [("urgency", urgency.rawValue)]
+        }
     }
 
     private let factory: any MetricsFactory
@@ -23,21 +31,25 @@ final class DeliveryTimes: Sendable {
 
     /// Pushes of a change have just been answered, and some of them were taken.
     func record(_ change: ChangeToSend, in environment: APNSEnvironment, by api: APNSAPI) {
-        let timer = timer(Label(environment: environment, api: api, urgency: change.urgency))
-        timer.record(duration: change.acceptedAt.duration(to: .now))
+        let label = Label(name: "tally_delivery_seconds", environment: environment, api: api, urgency: change.urgency)
+        timer(label).record(duration: change.acceptedAt.duration(to: .now))
+    }
+
+    /// An app saw a revision on a card.
+    func record(_ shown: ReceiptGroup.Shown) {
+        let label = Label(
+            name: "tally_shown_seconds",
+            environment: shown.environment,
+            api: nil,
+            urgency: shown.urgency
+        )
+        timer(label).record(duration: shown.delay)
     }
 
     private func timer(_ label: Label) -> Timer {
         timers.withLock { timers in
             if let timer = timers[label] { return timer }
-            let timer = Timer(
-                label: "tally_delivery_seconds",
-                dimensions: [
-                    ("environment", label.environment.rawValue), ("api", label.api.rawValue),
-                    ("urgency", label.urgency.rawValue),
-                ],
-                factory: factory
-            )
+            let timer = Timer(label: label.name, dimensions: label.dimensions, factory: factory)
             timers[label] = timer
             return timer
         }

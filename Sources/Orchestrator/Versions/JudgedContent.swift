@@ -35,12 +35,13 @@ struct JudgedContent: Sendable {
     /// they came in.
     static let maximumBytes = 4 * Orchestrator.maximumContentBytes
 
-    /// Judges content by every version that some app decodes.
+    /// Judges content by every version that some app decodes. A content state gets room for the revision
+    /// (``Policy/holdingRevision(in:)``).
     ///
     /// - Throws: 422 `payload_too_large` for content that fits into no push whatever its form; it is not worth the
     ///   work.
     init(_ content: JSONObject, as part: SchemaPart, by type: TypeContext) throws(Problem) {
-        original = .object(content)
+        original = .object(part == .contentState ? type.policy.holdingRevision(in: content) : content)
         self.part = part
         self.type = type
         guard original.leastByteCount <= Self.maximumBytes else { throw .tooLong(original, part) }

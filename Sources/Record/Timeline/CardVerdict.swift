@@ -15,6 +15,20 @@ struct CardVerdict {
     }
 
     var verdict: Verdict {
+        guard let shown = card.shown else { return withoutReceipt }
+        guard shown.revision >= newest, card.state == .riding || card.state == .due else {
+            return withoutReceipt.adding(
+                "The phone last confirmed revision \(shown.revision): its card showed it at \(shown.at) at the latest."
+            )
+        }
+        return Verdict(
+            code: "shown",
+            text: "The phone confirmed \(newestWords.lowercasedFirst): its card showed it at \(shown.at) at the latest."
+        )
+    }
+
+    /// By what Tally sent, and what APNs answered.
+    private var withoutReceipt: Verdict {
         switch card.state {
         case .over: over
         case .waitingForToken: waiting

@@ -54,6 +54,15 @@ struct DeviceStory: Sendable, Hashable {
         var dueAt: Instant?
         var isOverdue = false
         var isWoken = false
+        /// The newest revision that its app saw on it.
+        var shown: Shown?
+    }
+
+    /// What the app said in a receipt.
+    struct Shown: Sendable, Hashable {
+        var revision: Revision
+        /// When the card showed it at the latest.
+        var at: Instant
     }
 
     struct Channel: Sendable, Hashable {

@@ -16,6 +16,8 @@ enum EntryWords {
         case "lost":
             "\(grouped(entry.counts?.values.reduce(0, +) ?? 0)) entries are missing here: there was more to tell than could be written."
         case "registered": registered(entry)
+        case "shown":
+            "The phone confirmed \(revision(entry).lowercased()): its card showed it \(milliseconds(Double(entry.delayMilliseconds ?? 0))) ms after its accept at the latest."
         case Event.Kind.tokenDied.word:
             "APNs says that the \(entry.event ?? "") token is no longer active (\(reason(entry)))."
         case Event.Kind.tokenWaitOverdue.word: "The update token was not reported in time. It is still waited for."

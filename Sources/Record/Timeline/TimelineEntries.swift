@@ -55,7 +55,7 @@ struct TimelineEntries {
     func read(on connection: PostgresConnection) async throws -> Page<TimelineEntry> {
         let place = try place()
         let results = try await connection.pipeline([
-            changes(place), priorities(place), registrations(place), events(place), told(place),
+            changes(place), priorities(place), registrations(place), events(place), told(place), shown(place),
         ])
         var found: [Found] = []
         for (source, rows) in results.enumerated() {
@@ -136,6 +136,20 @@ struct TimelineEntries {
           AND (s.update_token IS NOT NULL OR s.mode = 'channel')
         AND (s.registered_at, 2::int2, s.device_key) < (\(place.at), \(place.source), \(place.id))
         ORDER BY s.registered_at DESC, s.device_key DESC LIMIT \(page.limit + 1)
+        """
+    }
+
+    /// The newest receipt of each card, of some devices only.
+    private func shown(_ place: Place) -> Query {
+        """
+        SELECT s.shown_at, s.device_key, d.device_id,
+               json_build_object('kind', 'shown', 'revision', s.shown_revision, 'delay_milliseconds',
+                   (extract(epoch FROM s.shown_at - c.accepted_at) * 1000)::int8)::text
+        FROM subscriptions AS s JOIN devices AS d USING (device_key)
+        JOIN changes AS c ON c.activity_key = s.activity_key AND c.revision = s.shown_revision
+        WHERE s.activity_key = \(subject.activityKey) AND s.device_key = ANY(\(devices?.keys ?? []))
+        AND (s.shown_at, 5::int2, s.device_key) < (\(place.at), \(place.source), \(place.id))
+        ORDER BY s.shown_at DESC, s.device_key DESC LIMIT \(page.limit + 1)
         """
     }
 

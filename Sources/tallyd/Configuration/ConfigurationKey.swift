@@ -54,6 +54,10 @@ struct ConfigurationKey: Sendable {
         "TALLY_INTAKE_WAIT_SECONDS",
         "how long changes may have to wait to be accepted before routine ones are refused, 1 to 60; default 1"
     )
+    static let receiptSampling = ConfigurationKey(
+        "TALLY_RECEIPT_SAMPLING",
+        "share of cards whose apps report which revisions they see, 0 to 1; default 0.01"
+    )
     static let ringSize = ConfigurationKey(
         "TALLY_RING_SIZE",
         "update tokens of an activity that one daemon serves before others may share them, 1 to 1000000; default 50000"

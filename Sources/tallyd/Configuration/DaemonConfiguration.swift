@@ -28,6 +28,7 @@ struct DaemonConfiguration: Sendable {
     var servesConsole = true
     var intakeLimit = Self.standard.intakeLimit
     var intakeWait = Self.standard.intakeWait
+    var receiptSampling = Self.standard.receiptSampling
     var ringSize = Self.standard.ringSize
     var masterKeys: MasterKeys
     var bootstrapKey: String?
@@ -86,6 +87,15 @@ extension DaemonConfiguration {
         }
         if let count = try reader.integer(.intakeLimit, in: 100...1_000_000) { intakeLimit = count }
         if let seconds = try reader.integer(.intakeWait, in: 1...60) { intakeWait = .seconds(seconds) }
+        if let text = try reader.text(.receiptSampling) {
+            guard let share = Double(text), (0...1).contains(share) else {
+                throw ConfigurationError(
+                    key: ConfigurationKey.receiptSampling.name,
+                    message: "is not a number from 0 to 1"
+                )
+            }
+            receiptSampling = share
+        }
         if let count = try reader.integer(.ringSize, in: 1...1_000_000) { ringSize = count }
         bootstrapKey = try reader.text(.bootstrapKey)
         if let key = bootstrapKey, key.utf8.count < 16 {
@@ -205,7 +215,7 @@ extension DaemonConfiguration {
     static var keys: [ConfigurationKey] {
         [
             .databaseURL, .databaseConnections, .httpHost, .httpPort, .phonesHost, .phonesPort, .metricsHost,
-            .metricsPort, .httpRateLimit, .console, .intakeLimit, .intakeWait, .ringSize,
+            .metricsPort, .httpRateLimit, .console, .intakeLimit, .intakeWait, .receiptSampling, .ringSize,
             .masterKey, .bootstrapKey, .apnsCAFile, .apnsHTTP2, .apnsProxy,
             .apnsRetryMaximum, .webhookAllow, .webhookCAFile, .eventRetention, .activityRetention, .auditRetention,
             .logLevel,

@@ -85,6 +85,9 @@ struct OpenAPIExampleTests {
         try await api.send("putDevice", "phone", Self.device("phone-1"))
         try await api.send("putDevice", "switched_off", Self.device("phone-2"))
         try await api.send("putDevice", "signed_out", Self.device("phone-2"))
+        for example in ["seen", "found_after_launch"] {
+            try await api.send("postReceipts", example, Self.device("phone-1"))
+        }
         try await api.send("listDevices", nil, Self.app, query: "?limit=1")
         try await api.send("listDevices", nil, Self.app, query: "?limit=0", status: 422)
         try await api.send("listDevices", nil, Self.app, query: "?user_id=ada")

@@ -306,6 +306,11 @@ final class RecordingService: TallyService {
         _ request: SubscriptionRequest,
         by ticket: RegistrationTicket?
     ) async throws -> SubscriptionAnswer { try reach("subscribe \(app) \(activity) \(device)") }
+    var receiptSampling: Double { 0.25 }
+    func takeReceipts(_ app: BundleID, _ device: DeviceID, _ receipts: [CardReceipt]) async throws {
+        let list = receipts.map { "\($0.activityID) \($0.revision) \($0.ageMilliseconds.map(String.init) ?? "-")" }
+        try done("takeReceipts \(app) \(device) \(list.joined(separator: ", "))")
+    }
     func unsubscribe(_ app: BundleID, _ activity: ActivityID, _ device: DeviceID) async throws {
         try done("unsubscribe \(app) \(activity) \(device)")
     }

@@ -106,6 +106,13 @@ struct RouteCase: CustomTestStringConvertible, Sendable {
 
     private static let devices: [RouteCase] = [
         .init(.put, mine + "/devices/d1", .scope(.register), body: Bodies.device, "putDevice com.example.mine d1"),
+        .init(
+            .post,
+            mine + "/devices/d1/receipts",
+            .scope(.register),
+            body: #"{"receipts":[{"activity_id":"a1","revision":3,"age_milliseconds":250}]}"#,
+            "takeReceipts com.example.mine d1 a1 3 250"
+        ),
         .init(.get, mine + "/devices?limit=7", .scope(.read), "devices com.example.mine - - 7 -"),
         .init(.get, mine + "/devices?user_id=u1&cursor=abc", .scope(.read), "devices com.example.mine u1 - 100 abc"),
         .init(.get, mine + "/devices?token=8F3A", .scope(.read), "devices com.example.mine - 8f3a 100 -"),

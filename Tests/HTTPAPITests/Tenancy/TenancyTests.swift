@@ -129,7 +129,7 @@ struct TenancyTests {
             let device = "/v1/apps/com.example.mine/devices/d1"
             let registered = try await api.send(.put, device, key: ticket, body: Bodies.device)
             #expect(registered.status == 200)
-            #expect(registered.body == #"{"device_id":"d1","accepted":true}"#)
+            #expect(registered.body == #"{"device_id":"d1","accepted":true,"receipt_sampling":0.01}"#)
             #expect(try await api.send(.get, device, key: keys.mine).json?["user_id"]?.string == "u1")
             #expect(try await api.send(.get, device, key: ticket).code == "ticket_forbidden")
             let card = "/v1/apps/com.example.mine/activities/a1/subscriptions/d1"

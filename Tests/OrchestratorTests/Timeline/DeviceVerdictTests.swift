@@ -215,6 +215,24 @@ struct DeviceVerdictTests {
             $0.card = card(.riding)
             $0.spending = spending(10, "end")
         },
+        Case("confirmed by the phone", "shown", "The phone confirmed revision 15", noonText) {
+            $0.card = card(.riding)
+            $0.card?.shown = .init(revision: 15, at: noon)
+            $0.spending = spending(5, "routine")
+        },
+        Case("confirmed before APNs answered", "shown", "The phone confirmed the end (revision 15)") {
+            $0.activity.state = .ended
+            $0.card = card(.due, sent: 14)
+            $0.card?.shown = .init(revision: 15, at: noon)
+        },
+        Case("an older one confirmed", "pending", "about to be sent", "last confirmed revision 13", noonText) {
+            $0.card = card(.riding, sent: 14)
+            $0.card?.shown = .init(revision: 13, at: noon)
+        },
+        Case("confirmed, then gone", "card_gone", "reported that its card is gone", "last confirmed revision 15") {
+            $0.card = card(.over)
+            $0.card?.shown = .init(revision: 15, at: noon)
+        },
     ]
 
     private static func onChannel(_ storage: ChannelStorage, sent: Revision, _ story: inout DeviceStory) {

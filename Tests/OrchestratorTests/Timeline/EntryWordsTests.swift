@@ -106,6 +106,10 @@ struct EntryWordsTests {
             $0.reason = "activity_ended"
         },
         Case("registered", "The phone reported that its card listens to the channel.") { $0.event = "channel" },
+        Case("shown", "The phone confirmed revision 4: its card showed it 1250 ms after its accept at the latest.") {
+            $0.revision = 4
+            $0.delayMilliseconds = 1_250
+        },
         Case("something_new", "something new.") { _ in },
     ]
 

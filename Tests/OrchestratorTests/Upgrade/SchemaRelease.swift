@@ -11,7 +11,7 @@ struct SchemaRelease: Sendable {
     var load: [String] = []
 
     /// In the order of their versions.
-    static let all = [baseline, rejudgements, topics]
+    static let all = [baseline, rejudgements, topics, receipts]
 
     /// An activity of each kind in the middle of its life, and a row in every other table. The signing key is written by
     /// the test, which knows the secret.
@@ -228,5 +228,10 @@ struct SchemaRelease: Sendable {
             INSERT INTO audience_topics (activity_key, topic, bundle_id, except_topics)
             SELECT activity_key, 'team:ajax', bundle_id, '{muted}' FROM activities WHERE activity_id = 'past';
             """
+    )
+
+    private static let receipts = SchemaRelease(
+        version: 4,
+        rows: "UPDATE subscriptions SET shown_revision = 1, shown_at = now() WHERE update_token = decode('aa01', 'hex')"
     )
 }

@@ -1,0 +1,163 @@
+import APITypes
+import ActivityModel
+import JSON
+import OrchestratorTestSupport
+import Testing
+
+@testable import Orchestrator
+
+@Suite("The revision in the content state", .timeLimit(.minutes(2)))
+struct RevisionPropertyTests {
+    private static let attributes: JSONValue = ["type": "object", "properties": ["home": ["type": "string"]]]
+
+    private static func state(_ revision: JSONValue) -> JSONValue {
+        [
+            "type": "object", "properties": ["score": ["type": "integer"], "revision": revision],
+            "required": ["score", "revision"], "additionalProperties": false,
+        ]
+    }
+
+    /// Registers the type of the world with the property, and the policy that names it.
+    static func register(
+        _ world: World,
+        revision: JSONValue = ["type": "integer"],
+        name: String = "revision"
+    )
+        async throws
+    {
+        var policy = Policy()
+        policy.revisionProperty = name
+        _ = try await world.orchestrator.putType(
+            world.app,
+            World.game,
+            TypeRequest(
+                source: .schemas(attributes: attributes, contentState: state(revision)),
+                policy: policy
+            ),
+            force: true
+        )
+    }
+
+    private static func shown(_ pushes: [Recorder.Push]) -> [String] {
+        pushes.map { push in
+            let state = push.aps["content-state"]
+            return "\(state?["score"]?.int64 ?? -1) as \(state?["revision"]?.int64 ?? -1)"
+        }
+    }
+
+    @Test("Starts, updates and ends carry their revision, whatever the backend sends there")
+    func filled() async throws {
+        try await withWorld { world in
+            try await Self.register(world)
+            try await world.register("d1", token: "5a01")
+            try await world.start(to: World.devices("d1")) { $0.contentState["revision"] = 99 }
+            try await world.settle()
+            try await world.follow("d1", token: "aa01")
+            try await world.update(score: 1) { $0.contentState["revision"] = "text" }
+            try await world.settle()
+            try await world.update(score: 2)
+            try await world.settle()
+            try await world.end()
+            try await world.settle()
+            #expect(Self.shown(world.recorder.take()) == ["0 as 1", "1 as 2", "2 as 3", "2 as 4"])
+        }
+    }
+
+    @Test("An end with a content state carries its revision, and the same end again is a repeat")
+    func end() async throws {
+        try await withWorld { world in
+            try await Self.register(world)
+            try await world.start()
+            try await world.follow("d1", token: "aa01", known: 1)
+            try await world.settle()
+            #expect(try await world.end(score: 7).revision == 2)
+            #expect(try await world.end(score: 7).revision == 2)
+            #expect(try await problem { try await world.end(score: 8) }?.code == "activity_ended")
+            try await world.settle()
+            #expect(Self.shown(world.recorder.take()) == ["7 as 2"])
+        }
+    }
+
+    @Test("The revision alone makes no change, and no rule sees it change")
+    func unchanged() async throws {
+        try await withWorld { world in
+            try await Self.register(world)
+            var policy = try await world.orchestrator.type(world.app, World.game).policy
+            policy.rules = [PolicyRule(changed: JSONPointer(tokens: ["revision"]), urgency: .critical)]
+            let patch = TypePatch(policy: policy.json)
+            _ = try await world.orchestrator.patchType(world.app, World.game, patch)
+            try await world.start()
+            try await world.follow("d1", token: "aa01", known: 1)
+            try await world.settle()
+            #expect(try await world.update(score: 0).isUnchanged)
+            #expect(try await world.update(score: 1).revision == 2)
+            #expect(try await world.update(score: 1).isUnchanged)
+            #expect(try await world.update(score: 1) { $0.force = true }.revision == 3)
+            try await world.settle()
+            let pushes = world.recorder.take()
+            #expect(Self.shown(pushes) == ["1 as 3"])
+            #expect(pushes.map(\.priority) == [.five])
+        }
+    }
+
+    @Test("Several changes of one group are numbered one by one")
+    func group() async throws {
+        try await withWorld { world in
+            try await Self.register(world)
+            try await world.start()
+            let changes = [1, 2, 3].map { (score: Int64) in
+                RequestedChange(
+                    app: world.app,
+                    id: ActivityID(stored: "final"),
+                    body: .update(UpdateRequest(contentState: World.state(score)))
+                )
+            }
+            for answer in await world.orchestrator.accept(changes) { _ = try answer.get() }
+            #expect(try await world.show().contentState == ["score": 3, "revision": 4])
+        }
+    }
+
+    @Test("An end of an activity that was started before the policy named the property brings none")
+    func olderActivity() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await Self.register(world)
+            try await world.end()
+            #expect(try await world.show().contentState == ["score": 0])
+        }
+    }
+
+    @Test("A dry run shows the revision that the change would get")
+    func dryRun() async throws {
+        try await withWorld { world in
+            try await Self.register(world)
+            try await world.start()
+            let answer = try await world.orchestrator.dryRunUpdate(
+                world.app,
+                ActivityID(stored: "final"),
+                UpdateRequest(contentState: World.state(5))
+            )
+            #expect(answer.pushes.first?.body["aps"]?["content-state"] == ["score": 5, "revision": 2])
+        }
+    }
+
+    @Test(
+        "A policy whose property the content state lacks, or that is no integer for every revision, is 422",
+        arguments: [
+            (["type": "string"], "revision"), (["type": "number"], "revision"), (["type": "integer"], "other"),
+            (["type": "integer", "maximum": 127], "revision"), (["type": "integer", "minimum": 2], "revision"),
+        ] as [(JSONValue, String)]
+    )
+    func refused(property: JSONValue, name: String) async throws {
+        try await withWorld { world in
+            let refusal = try await problem { try await Self.register(world, revision: property, name: name) }
+            #expect(refusal?.status == 422)
+            #expect(refusal?.errors.map(\.pointer.description) == ["/policy/revision_property"])
+            let patch = TypePatch(policy: ["revision_property": "missing"])
+            let patched = try await problem {
+                _ = try await world.orchestrator.patchType(world.app, World.game, patch)
+            }
+            #expect(patched?.errors.map(\.pointer.description) == ["/policy/revision_property"])
+        }
+    }
+}
