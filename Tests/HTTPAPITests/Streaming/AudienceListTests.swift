@@ -7,6 +7,7 @@ import OrchestratorTestSupport
 import Postgres
 import Store
 import Synchronization
+import JSON
 import Testing
 
 @testable import HTTP1Server
@@ -209,7 +210,7 @@ struct AudienceListTests {
         try await withWorld { world in
             try await world.start(to: Audience())
             let parts = [Self.users(1...2_001), Self.users(2_002...2_100)]
-            let body = PartedBody(parts) { part in
+            let body = PartedBody(parts) { (part: Int) async throws in
                 guard part == 1 else { return }
                 #expect(try await Self.members(world) == 2_000)
                 #expect(try await world.update(score: 1).revision == 2)

@@ -1,3 +1,5 @@
+import Store
+import ActivityModel
 import APITypes
 import HTTPTypes
 import JSON
