@@ -103,8 +103,8 @@ extension Orchestrator {
 }
 
 extension KeptProgress where Answer == AudienceCounts {
-    /// Whether the page is stored. Of pages in the middle only the number is known, but each hash covers all pages
-    /// before it, so another list is found out at the last stored page.
+    /// Whether the page is stored. Of earlier pages only the number is kept. The hash of the last stored page covers them
+    /// all, so another list is noticed there.
     ///
     /// - Throws: 409 if the list is another one than the one that is kept.
     fileprivate func covers(_ page: AudienceListPage) throws(Problem) -> Bool {

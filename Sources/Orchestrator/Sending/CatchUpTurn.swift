@@ -13,6 +13,7 @@ struct CatchUpTurn: Sendable {
     /// How the ring stood at the look that this turn follows.
     let progress: SegmentProgress
     let activity: ActivitySnapshot
+    /// Where the turn before has stopped.
     let place: CatchUpPlace
 
     /// At kick-off cards report without end that they show the newest state. Those that come meanwhile get on the ring

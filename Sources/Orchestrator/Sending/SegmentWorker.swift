@@ -281,7 +281,7 @@ extension SegmentWorker.Turn {
         return false
     }
 
-    /// What two kinds of work on one segment come to: a failure holds it back, then work goes on, then a wait counts.
+    /// What two kinds of work on one segment come to. A failure counts first, then work, then a wait.
     func joined(with other: Self) -> Self {
         switch (self, other) {
         case (.failed, _): self

@@ -54,8 +54,8 @@ struct JudgedContent: Sendable {
         self.verdicts = verdicts
     }
 
-    /// The form that all of these versions decode; where there are none, because nobody follows yet, one that the
-    /// newest possible version does.
+    /// The form that all of these versions decode. While nobody follows, there are none: then the form that the newest
+    /// possible version decodes.
     func settled(for versions: Set<Int>) throws(Refusal) -> Settled {
         if versions.isEmpty {
             let takers = type.versions.current.reversed()

@@ -155,8 +155,8 @@ private struct Reach {
         }
     }
 
-    /// Counts the devices of a page of followers, each with the first topic that it follows, and none that ``named`` or
-    /// ``all(_:)`` counts.
+    /// Counts the devices of a page of followers, each with the first topic that it follows. It leaves out those that
+    /// ``named`` or ``all(_:)`` counts.
     func followers(_ place: Int, _ page: KeyPages.Page) -> Query {
         """
         WITH given AS MATERIALIZED (
