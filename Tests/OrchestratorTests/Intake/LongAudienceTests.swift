@@ -38,7 +38,8 @@ struct LongAudienceTests {
                 let entries = try await world.number(read) ?? 0
                 return entries >= Int64(Self.count) ? entries : nil
             }
-            #expect(entries <= 10 * Int64(Self.count))
+            // Some for each name, which the server's own work may add to. All of them for each name are 4,000,000.
+            #expect(entries <= 100 * Int64(Self.count))
         }
     }
 
