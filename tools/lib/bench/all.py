@@ -11,6 +11,7 @@ import time
 import command
 from measure import Failure, commit, conditions, median, say, to_json
 from page import markdown_rows, markdown_table, replace_between, text_between
+from ratios import record
 
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..", "..")
 QUICK = {"schema": ["--rounds", "2", "--seconds", "0.5"]}
@@ -77,6 +78,8 @@ def accept(said):
     return [
         ["accepting over HTTP, one a request", f"{of('single'):,.0f} changes/s", beside, said["ratio_to_pgbench"]],
         ["   in batches of 1,000", f"{of('batch'):,.0f} changes/s", beside, said["ratio_to_pgbench_batch"]],
+        ["   by one stream", f"{of('stream'):,.0f} changes/s", beside, said["ratio_to_pgbench_stream"]],
+        ["   by eight streams", f"{of('streams'):,.0f} changes/s", beside, said["ratio_to_pgbench_streams"]],
     ]
 
 
@@ -171,6 +174,9 @@ def main():
     if target and len(failed) < len(results):
         replace_between(target, "bench", text)
         say(f"\nwritten into {os.path.relpath(target)}")
+    if not options.quick and not options.page and len(failed) < len(results):
+        record(results, facts, version)
+        say("the ratios are in docs/internals/ratios.md; tools/plots draws them")
     if options.json:
         print(to_json({"conditions": facts | {"commit": version}, **results}))
     if failed:

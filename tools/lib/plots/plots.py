@@ -10,6 +10,10 @@ from pathlib import Path
 from svg import Drawing
 
 ROOT = Path(__file__).resolve().parents[3]
+sys.path.append(str(ROOT / "tools/lib/bench"))
+import ratios as measured_ratios  # noqa: E402
+from ratios import NAMES, points  # noqa: E402
+
 FOLLOWERS = ROOT / "docs/internals/measured/followers.json"
 RELIABILITY = ROOT / "docs/internals/reliability.md"
 IMAGES = ROOT / "docs/images"
@@ -117,6 +121,35 @@ WORDS = {
 }
 
 
+def ratios(runs):
+    """A small panel for each ratio: its values by commit, and a line where Tally and the other are equal."""
+    panels = [(words, found) for (part, field), words in NAMES.items() if (found := points(runs, part, field))]
+    columns, width, height, top = 3, 300, 96, 66
+    lines = math.ceil(len(panels) / columns)
+    drawing = Drawing(
+        columns * width + 20, top + lines * height + 34, "Ratios by commit",
+        f"{len(panels)} ratios of Tally to other programs, measured at {len(runs)} commits. More is better.",
+    )  # fmt: skip
+    drawing.text(20, 30, "Ratios by commit", "title")
+    drawing.text(20, 50, "Tally beside the other program in the same run. Dashed: both are equal. More is better.", "soft")
+    for number, (words, found) in enumerate(panels):
+        left, upper = 20 + number % columns * width, top + number // columns * height
+        drawing.text(left, upper + 12, words, "soft")
+        low, high = 0, max(1.2, *(value * 1.1 for _, value in found))
+        # A commit has the same place in each panel, wherever it was measured.
+        places = {id(run): left + 10 + runs.index(run) * (width - 90) / max(1, len(runs) - 1) for run, _ in found}
+
+        def level(value):
+            return upper + 82 - (value - low) / (high - low) * 58
+
+        drawing.line(left, level(1), left + width - 70, level(1), "theirs dashed")
+        drawing.path([(places[id(run)], level(value)) for run, value in found], "ours")
+        run, last = found[-1]
+        drawing.text(left + width - 64, level(last) + 4, f"{last:.2f}", "ours")
+    drawing.text(20, top + lines * height + 18, f"{runs[0]['date'][:10]}, commit {runs[0]['commit']}, to {runs[-1]['date'][:10]}, commit {runs[-1]['commit']}.", "soft")
+    return str(drawing)
+
+
 def recoveries(page):
     """Of each fault: how many runs, the median and the longest recovery; and the days of the runs."""
     rows = [(name, int(seeds), float(median), float(longest)) for name, seeds, median, longest in ROW.findall(page)]
@@ -159,19 +192,25 @@ def recovery(page):
     return str(drawing)
 
 
+def drawn():
+    """Each picture by the name of its file."""
+    return {
+        "fan-out.svg": fan_out(json.loads(FOLLOWERS.read_text(encoding="utf-8"))),
+        "recovery.svg": recovery(RELIABILITY.read_text(encoding="utf-8")),
+        "ratios.svg": ratios(measured_ratios.read()),
+    }
+
+
 def main():
     parser = argparse.ArgumentParser(
         prog="tools/plots",
         description="Draws docs/images/fan-out.svg from docs/internals/measured/followers.json, which is the output of "
-        "'tools/bench followers --json', and docs/images/recovery.svg from the tables in docs/internals/reliability.md, "
-        "which tools/chaos writes.",
+        "'tools/bench followers --json', docs/images/recovery.svg from the tables in docs/internals/reliability.md, "
+        "which tools/chaos writes, and docs/images/ratios.svg from docs/internals/measured/ratios.json, which tools/bench writes.",
     )
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if a plot is not current")
     options = parser.parse_args()
-    plots = {
-        "fan-out.svg": fan_out(json.loads(FOLLOWERS.read_text(encoding="utf-8"))),
-        "recovery.svg": recovery(RELIABILITY.read_text(encoding="utf-8")),
-    }
+    plots = drawn()
     stale = [name for name, text in plots.items() if not (IMAGES / name).is_file() or (IMAGES / name).read_text(encoding="utf-8") != text]
     if options.check:
         for name in stale:

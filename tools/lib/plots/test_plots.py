@@ -1,6 +1,5 @@
 """The plots are current, well-formed, and say what was measured."""
 
-import json
 import unittest
 from xml.etree import ElementTree
 
@@ -8,11 +7,8 @@ import plots
 
 
 class PlotsTests(unittest.TestCase):
-    def test_both_are_current_and_load_nothing(self):
-        for name, text in [
-            ("fan-out.svg", plots.fan_out(json.loads(plots.FOLLOWERS.read_text(encoding="utf-8")))),
-            ("recovery.svg", plots.recovery(plots.RELIABILITY.read_text(encoding="utf-8"))),
-        ]:
+    def test_all_are_current_and_load_nothing(self):
+        for name, text in plots.drawn().items():
             with self.subTest(name):
                 self.assertEqual((plots.IMAGES / name).read_text(encoding="utf-8"), text, "run tools/plots")
                 tree = ElementTree.fromstring(text)
@@ -30,6 +26,16 @@ class PlotsTests(unittest.TestCase):
     def test_a_row_is_read_cell_by_cell(self):
         page = "2026-01-02; a machine\n| `kill` | it is killed | 20 | 4013 | all of 1935 | 23 (0) | 71 | 3.8 s (4.6 s) |\n"
         self.assertEqual(plots.recoveries(page), ([("kill", 20, 3.8, 4.6)], ["2026-01-02"]))
+
+    def test_a_ratio_that_one_commit_alone_has_is_a_point_of_its_own(self):
+        runs = [
+            {"commit": "a", "date": "2026-01-01 10:00", "cpus": 2, "ratios": {"accept": {"ratio_to_pgbench": 0.5}}},
+            {"commit": "b", "date": "2026-01-02 10:00", "cpus": 2, "ratios": {"start": {"ratio_to_node_start": 0.9}}},
+        ]
+        text = plots.ratios(runs)
+        self.assertEqual(text.count("<circle"), 2)
+        self.assertIn("accepting, one a request, to pgbench", text)
+        self.assertIn("commit a, to 2026-01-02, commit b", text)
 
     def test_durations_have_two_digits(self):
         self.assertEqual([plots.duration(one) for one in (0.0134, 0.6, 1.234, 21.56)], ["13 ms", "600 ms", "1.2 s", "22 s"])
