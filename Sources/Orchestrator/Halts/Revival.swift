@@ -99,7 +99,7 @@ struct Revival {
               AND (\(only == nil) OR EXISTS (
                   SELECT FROM starts AS s JOIN activities AS a USING (activity_key)
                   WHERE \(only?.lease.isFirstRing) AND s.activity_key = \(only?.lease.activityKey) AND s.device_key = t.device_key AND s.state = 'failed'
-                    AND a.type_name = t.type_name AND a.state = 'live'
+                    AND a.type_name = t.type_name AND a.state = 'live' OFFSET 0
               ))
             ORDER BY t.rejected_at LIMIT \(limit)
         ), revived AS (

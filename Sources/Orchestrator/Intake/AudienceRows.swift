@@ -61,7 +61,7 @@ enum AudienceRows {
     static let reached = """
         SELECT d.device_key FROM devices AS d
         WHERE a.audience_all AND d.bundle_id = a.bundle_id AND d.environment = a.environment AND EXISTS (
-            SELECT FROM start_tokens AS t WHERE t.device_key = d.device_key AND t.type_name = a.type_name)
+            SELECT FROM start_tokens AS t WHERE t.device_key = d.device_key AND t.type_name = a.type_name OFFSET 0)
         UNION
         SELECT d.device_key FROM audience_members AS m
         JOIN devices AS d ON d.bundle_id = a.bundle_id AND d.device_id = m.member_id

@@ -45,7 +45,7 @@ extension Orchestrator {
             enrolled_rule = \(extent.end.rule), enrolled_follow = \(extent.end.follow),
             enrolment_due = NOT \(extent.isLast) OR enrolled_devices <> \(stretch.after.devices) OR EXISTS (
                 SELECT FROM audience_members AS m
-                WHERE m.activity_key = a.activity_key AND m.member_key > \(extent.end.members)) OR EXISTS (
+                WHERE m.activity_key = a.activity_key AND m.member_key > \(extent.end.members) OFFSET 0) OR EXISTS (
                 SELECT FROM audience_topics AS m
                 WHERE m.activity_key = a.activity_key AND m.rule_key >= \(extent.end.rule))
         WHERE activity_key = \(stretch.activityKey) AND EXISTS (

@@ -28,6 +28,6 @@ enum ScheduledStart {
     }
 
     private static func hasNoCards(_ activity: String) -> String {
-        "NOT EXISTS (SELECT FROM subscriptions AS d WHERE d.activity_key = \(activity).activity_key)"
+        "NOT EXISTS (SELECT FROM subscriptions AS d WHERE d.activity_key = \(activity).activity_key OFFSET 0)"
     }
 }

@@ -31,8 +31,10 @@ extension Destination {
         """
 
     /// Whether the newest state is not withheld from the app of the card `subscriptions`.
+    ///
+    /// OFFSET makes the server look for each card. Without it a server that expects many cards reads all devices first.
     static let canDecode = """
-        NOT EXISTS (\(versionRow) AND v.is_withheld)
+        NOT EXISTS (\(versionRow) AND v.is_withheld OFFSET 0)
         """
 
     /// The revision from which on the app of the card `subscriptions` can decode all states.

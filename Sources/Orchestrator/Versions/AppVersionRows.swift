@@ -70,7 +70,7 @@ enum AppVersionRows {
     private static let isOnNoDevice = """
         (v.app_version <> '' AND NOT EXISTS (
             SELECT FROM devices AS d
-            WHERE d.bundle_id = a.bundle_id AND d.environment = a.environment AND d.app_version = v.app_version
+            WHERE d.bundle_id = a.bundle_id AND d.environment = a.environment AND d.app_version = v.app_version OFFSET 0
         ))
         """
 
@@ -108,12 +108,12 @@ enum AppVersionRows {
             SELECT FROM subscriptions AS s
             WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key
               AND s.mode = 'token' AND (s.state IN ('waiting_for_token', 'riding', 'due', 'rejected')
-                  OR (s.state = 'withheld' AND s.reason = '\(reason)'))
+                  OR (s.state = 'withheld' AND s.reason = '\(reason)')) OFFSET 0
         ) OR EXISTS (
             SELECT FROM starts AS s
             WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key
               AND (s.state IN ('pending', 'claimed', 'unknown')
-                  OR (s.state = 'withheld' AND s.reason = '\(reason)'))
+                  OR (s.state = 'withheld' AND s.reason = '\(reason)')) OFFSET 0
         ))
         """
 

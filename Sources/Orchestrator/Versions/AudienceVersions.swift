@@ -51,7 +51,7 @@ enum AudienceVersions {
         SELECT '' WHERE EXISTS (
             SELECT FROM devices
             WHERE bundle_id = \(app.rawValue) AND environment = \(environment.rawValue)::apns_environment
-              AND app_version IS NULL
+              AND app_version IS NULL OFFSET 0
         )
         """
     }

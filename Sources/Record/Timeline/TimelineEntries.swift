@@ -193,7 +193,7 @@ struct TimelineEntries {
                       SELECT FROM unnest(\(keys)) AS k(key) WHERE k.key BETWEEN t.first_device AND t.last_device)
                   WHEN t.kind = 'push' THEN EXISTS (
                       SELECT FROM subscriptions AS s
-                      WHERE s.activity_key = t.activity_key AND s.device_key = ANY(\(keys)) AND s.mode = 'channel')
+                      WHERE s.activity_key = t.activity_key AND s.device_key = ANY(\(keys)) AND s.mode = 'channel' OFFSET 0)
                   ELSE true END))
             AND (t.at, 4::int2, t.entry_id) < (\(place.at), \(place.source), \(place.id))
             ORDER BY t.at DESC, t.entry_id DESC LIMIT \(page.limit + 1)

@@ -40,7 +40,7 @@ struct TimelineSubject: Sendable {
                d.device_key, d.environment::text, coalesce(\(unescaped: AudienceCoverage.condition), false),
                a.delivery::text, d.os_version, d.app_version, coalesce(d.activities_enabled, true),
                EXISTS (SELECT FROM start_tokens AS k WHERE k.device_key = d.device_key
-                       AND k.type_name = a.type_name AND k.state = 'live'),
+                       AND k.type_name = a.type_name AND k.state = 'live' OFFSET 0),
                (SELECT max(g.pushed_at + c.min_interval_seconds * interval '1 second')
                 FROM changes AS c JOIN segments AS g USING (activity_key)
                 WHERE c.activity_key = a.activity_key AND c.revision = a.revision AND g.segment >= 0

@@ -204,7 +204,7 @@ struct StartClaims: Sendable {
     /// seen, so nothing is claimed for the device in between. What waits for its token may be there or not.
     private static let isReported = """
         EXISTS (SELECT FROM subscriptions AS c
-                WHERE c.activity_key = s.activity_key AND c.device_key = s.device_key AND c.state <> 'waiting_for_token')
+                WHERE c.activity_key = s.activity_key AND c.device_key = s.device_key AND c.state <> 'waiting_for_token' OFFSET 0)
         """
 
     // MARK: What becomes of it

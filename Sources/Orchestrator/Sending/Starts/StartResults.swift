@@ -106,7 +106,7 @@ struct StartResults: Sendable {
         """
         SELECT s.device_key, s.renewed, EXISTS (
             SELECT FROM start_tokens AS t
-            WHERE t.device_key = s.device_key AND t.type_name = \(activity.typeName.rawValue) AND t.state = 'live')
+            WHERE t.device_key = s.device_key AND t.type_name = \(activity.typeName.rawValue) AND t.state = 'live' OFFSET 0)
         FROM unnest(\(answers.map { _ in activity.key }), \(deviceKeys), \(answers.map(\.start.claimedAt)))
             AS r(activity_key, device_key, claimed_at)
         JOIN starts AS s ON \(unescaped: Query.byKey("s", "r", "activity_key", "device_key"))
