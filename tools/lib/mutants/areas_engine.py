@@ -29,8 +29,11 @@ leases.query("announced-work-is-overlooked", STORE, "wakes = s.wakes + 1", "wake
              at="wakes = s.wakes + 1\n                FROM woken")
 leases.query("small-ring-is-not-on-record", f"{SENDING}/ChangeStore.swift", "is_sent = true", "is_sent = c.is_sent", at="UPDATE changes AS c SET is_sent = true")
 BROADCAST = f"{SENDING}/Broadcasts/PlainBroadcast.swift"
-leases.query("plain-broadcast-jumps-over-changes", BROADCAST, "a.revision = s.completed_revision + 1", "a.revision > s.completed_revision")
-leases.query("plain-broadcast-repeats-a-failure", BROADCAST, " AND failures = 0", "")
+leases.string("plain-broadcast-jumps-over-alerts", f"{SENDING}/SmallRings/RoutineUpdate.swift", "AND NOT \\(isStateAlone(\"n\"))", "AND false")
+leases.query("plain-broadcast-merges-over-a-ring", f"{SENDING}/ChangeStore.swift", "min(coalesce(o.lap_revision, o.completed_revision + 1))", "u.newer")
+leases.statement("plain-broadcast-merges-nothing", BROADCAST, "guard change.revision > begun + 1 else { return nil }", "return nil")
+leases.statement("refused-for-good-is-repeated", f"{SENDING}/Broadcasts/SegmentGroup+Broadcasts.swift",
+                 "if outcome.class == .requestInvalid { return try await passOver(broadcast, outcome) }")
 leases.query("plain-broadcast-forgets-late-starts", BROADCAST, "(starts_until IS NULL OR starts_until > clock_timestamp())", "true")
 leases.query("broadcast-rests-over-new-work", BROADCAST, "s.wakes <> u.wakes", "false")
 leases.query("broadcast-without-a-lease", BROADCAST, "s.lease_owner = u.owner::uuid", "true", at="AND s.lease_owner = u.owner::uuid")

@@ -174,12 +174,7 @@ struct ChannelTurn: Sendable {
         if mayHaveArrived { carousel.reached() }
         switch outcome.class {
         case .accepted, .requestInvalid:
-            if !outcome.isAccepted {
-                orchestrator.logger.error(
-                    "APNs refuses a broadcast for good",
-                    metadata: ["activity.key": "\(activity.key)", "apns.reason": "\(outcome.words)"]
-                )
-            }
+            if !outcome.isAccepted { orchestrator.logger.refusedForGood(activity.key, outcome) }
             if outcome.isAccepted, !isRepeat {
                 orchestrator.deliveries.record(change, in: activity.environment, by: .broadcast)
             }

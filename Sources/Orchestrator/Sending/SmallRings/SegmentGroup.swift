@@ -54,7 +54,7 @@ struct SegmentGroup: Sendable {
     /// Where the database cannot tell, the workers will see.
     func smallRings() async -> [SmallRing] {
         let now = ContinuousClock.now
-        let seen = segments.compactMap { $0.freshLook(at: now)?.ring }
+        let seen = segments.compactMap { $0.freshLook(at: now)?.small?.ring }
         let unseen = segments.filter { $0.lease.isFirstRing && $0.freshLook(at: now) == nil }
         do {
             return try await seen + store.smallRings(among: unseen.map(\.lease))
@@ -65,11 +65,14 @@ struct SegmentGroup: Sendable {
     }
 
     private func plainBroadcasts() async -> [PlainBroadcast] {
+        let now = ContinuousClock.now
+        let seen = segments.compactMap { $0.freshLook(at: now)?.small?.broadcast }
+        let unseen = segments.filter { $0.lease.isChannel && $0.freshLook(at: now) == nil }
         do {
-            return try await store.plainBroadcasts(among: segments.map(\.lease))
+            return try await seen + store.plainBroadcasts(among: unseen.map(\.lease))
         } catch {
             orchestrator.logger.warning("cannot look at channels", metadata: ["error": "\(error)"])
-            return []
+            return seen
         }
     }
 
