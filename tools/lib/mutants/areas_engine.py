@@ -175,7 +175,12 @@ channels.query("used-channel-is-taken", ROWS, " AND activity_key IS NULL", "", a
 channels.expression("end-keeps-the-channel", TURN, "change.kind == .end", "false", at="if change.kind == .end {")
 channels.expression("young-channel-is-gone", TURN, "channel.isSettled", "true", at="outcome.class == .channelGone, channel.isSettled")
 channels.expression("repeats-without-pause", TURN, "wait > .zero ? wait : nil", "nil")
-channels.expression("second-channel-is-forgotten", TURN, "made == 0", "false")
+channels.expression("second-channel-is-forgotten", "Orchestrator/Channels/Orchestrator+ChannelMaking.swift",
+                    "!kept.stored.contains(one.wanted.id)", "false")
+MAKING = "Orchestrator/Channels/ChannelToMake.swift"
+channels.query("made-channel-wakes-no-start", MAKING, "OR NOT (", "OR (")
+channels.query("made-channel-forgets-changes", MAKING, "s.completed_revision < (", "s.completed_revision > (")
+channels.query("channel-is-made-after-the-end", MAKING, "a.state = 'live' AND ", "")
 channels.query("late-listener-is-owed-nothing", "Orchestrator/Intake/Reports/ReportRows.swift",
                "CASE WHEN known.revision < a.revision THEN 'due'::subscription_state ELSE 'riding' END", "'riding'::subscription_state")
 COMPARISON = "Orchestrator/Channels/ChannelComparison.swift"

@@ -51,15 +51,20 @@ extension SegmentGroup {
             )
             if case .settled = loss { return try await segments.queueAgain(broadcast.lease) }
         }
-        let delay = orchestrator.settings.backoff.delay(afterFailures: broadcast.failures + 1)
+        try await backOff(broadcast.lease, afterFailures: broadcast.failures + 1, because: outcome)
+    }
+
+    /// Ends the lease of a channel's segment for a pause.
+    func backOff(_ lease: SegmentLease, afterFailures failures: Int, because outcome: PushOutcome) async throws {
+        let delay = orchestrator.settings.backoff.delay(afterFailures: failures)
         orchestrator.logger.warning(
             "segment backs off",
             metadata: [
-                "activity.key": "\(broadcast.activity.key)", "segment": "\(broadcast.lease.segment)",
+                "activity.key": "\(lease.activityKey)", "segment": "\(lease.segment)",
                 "reason": "\(outcome.words)", "delay": "\(delay)",
             ]
         )
-        try await segments.backOff(broadcast.lease, for: delay)
+        try await orchestrator.segments.backOff(lease, for: delay)
     }
 
     private func passOver(_ broadcast: PlainBroadcast, _ outcome: PushOutcome) async throws {
