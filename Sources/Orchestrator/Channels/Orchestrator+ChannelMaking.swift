@@ -45,7 +45,7 @@ extension Orchestrator {
 
     /// Has Apple make the channel of an activity, which ``keep(_:)`` stores. In a task of its own, as ``makeChannel``.
     func askForChannel(_ wanted: ChannelToMake, signing identity: SigningIdentity) async -> ChannelCreationOutcome {
-        await Task { await ask(wanted.app, wanted.environment, wanted.storage, signing: identity) }.value
+        await Task { await self.ask(wanted.app, wanted.environment, wanted.storage, signing: identity) }.value
     }
 
     private func ask(
@@ -74,19 +74,19 @@ extension Orchestrator {
         try await Task {
             let kept: SegmentStore.Kept
             do {
-                kept = try await segments.keep(made)
+                kept = try await self.segments.keep(made)
             } catch {
-                await failToStore(made, because: error)
+                await self.failToStore(made, because: error)
                 throw error
             }
             for one in made where !kept.stored.contains(one.wanted.id) {
                 do {
                     let wanted = one.wanted
                     _ = try await ChannelRows.insert(one.apnsID, app: wanted.app, wanted.environment, wanted.storage) {
-                        try await database.query($0)
+                        try await self.database.query($0)
                     }
                 } catch {
-                    await failToStore([one], because: error)
+                    await self.failToStore([one], because: error)
                 }
             }
             return kept.mayHaveMore
