@@ -5,6 +5,7 @@ extension PushOutcome {
     package static let tooMany = PushOutcome(.retry, status: 429, reason: "TooManyRequests")
     package static let badToken = PushOutcome(.tokenRejected, status: 400, reason: "BadDeviceToken")
     package static let channelNotRegistered = PushOutcome(.channelGone, status: 400, reason: "ChannelNotRegistered")
+    package static let badBody = PushOutcome(.requestInvalid, status: 400, reason: "PayloadEmpty")
     package static let noAnswer = PushOutcome(.unknown)
     package static let notSent = PushOutcome(.notSent)
     package static let badKey = PushOutcome(.credential, status: 403, reason: "InvalidProviderToken")

@@ -39,9 +39,9 @@ package final class Recorder: PushSender {
         var standing: PushOutcome?
         var offset: Timestamp = 0
         var gate: Gate?
-        /// A gate for every batch to this environment.
+        /// A gate for every push to this environment.
         var gateOfPlace: (environment: APNSEnvironment, gate: Gate)?
-        /// A gate for the next call with a push to this token alone.
+        /// A gate for the next call with a push to this token or channel alone.
         var gateOfOne: (destination: String, gate: Gate)?
         var watchers: [Watcher] = []
         var creations: [ChannelCreationOutcome] = []
@@ -115,14 +115,14 @@ package final class Recorder: PushSender {
         return gate
     }
 
-    /// Lets the next call with a push to a token wait at a gate, after it was written down.
+    /// Lets the next call with a push to a token or a channel wait at a gate, after it was written down.
     package func close(for destination: String) -> Gate {
         let gate = Gate()
         state.withLock { $0.gateOfOne = (destination, gate) }
         return gate
     }
 
-    /// Lets every batch to an environment wait at a gate, after it was written down.
+    /// Lets every push to an environment wait at a gate, after it was written down.
     package func close(_ environment: APNSEnvironment) -> Gate {
         let gate = Gate()
         state.withLock { $0.gateOfPlace = (environment, gate) }
@@ -232,7 +232,7 @@ package final class Recorder: PushSender {
             )
             let usual =
                 state.channels.contains(push.channelID) ? PushOutcome(.accepted, status: 200) : .channelNotRegistered
-            return (state.nextAnswer(channel) ?? usual, state.gate)
+            return (state.nextAnswer(channel) ?? usual, state.takeGate(for: [channel], in: push.environment))
         }
         tellWatchers()
         await gate?.pass()

@@ -203,6 +203,14 @@ extension Universe {
             }
             return
         }
+        if let wanted = try await orchestrator.segments.channelsToMake(among: [lease]).first {
+            switch try await group.make(wanted) {
+            case .made(let made): _ = try await orchestrator.keep([made])
+            case .notMade(let outcome): try await group.settle(wanted, outcome)
+            case .exceptions, .broadcast: break
+            }
+            return
+        }
         guard let ring = try await orchestrator.segments.smallRings(among: [lease]).first else {
             _ = try await SegmentWorker(orchestrator: orchestrator, lease: lease).work()
             return

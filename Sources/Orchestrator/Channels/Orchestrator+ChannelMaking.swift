@@ -25,14 +25,7 @@ extension Orchestrator {
             let answer = Mutex<ChannelCreationOutcome?>(nil)
             do {
                 return try await body {
-                    let outcome = await WorkerSlot.awaiting {
-                        await self.sender.createChannel(
-                            environment: environment,
-                            identity: identity,
-                            bundleID: app,
-                            storage: storage
-                        )
-                    }
+                    let outcome = await self.ask(app, environment, storage, signing: identity)
                     answer.withLock { $0 = outcome }
                     return outcome
                 }
@@ -48,6 +41,68 @@ extension Orchestrator {
                 throw error
             }
         }.value
+    }
+
+    /// Has Apple make the channel of an activity, which ``keep(_:)`` stores. In a task of its own, as ``makeChannel``.
+    func askForChannel(_ wanted: ChannelToMake, signing identity: SigningIdentity) async -> ChannelCreationOutcome {
+        await Task { await self.ask(wanted.app, wanted.environment, wanted.storage, signing: identity) }.value
+    }
+
+    private func ask(
+        _ app: BundleID,
+        _ environment: APNSEnvironment,
+        _ storage: ChannelStorage,
+        signing identity: SigningIdentity
+    ) async -> ChannelCreationOutcome {
+        await WorkerSlot.awaiting {
+            await sender.createChannel(
+                environment: environment,
+                identity: identity,
+                bundleID: app,
+                storage: storage
+            )
+        }
+    }
+
+    /// Stores channels that Apple has made for activities. If an activity has got another one meanwhile, or needs none any
+    /// more, its channel joins those that are ready for use, so that no channel is forgotten at Apple (promise 11). In a
+    /// task of its own, as ``makeChannel``.
+    ///
+    /// - Returns: Whether some segments are due now.
+    /// - Throws: Errors of the database; channels that are surely not stored are given back to Apple.
+    func keep(_ made: [MadeChannel]) async throws -> Bool {
+        try await Task {
+            let kept: SegmentStore.Kept
+            do {
+                kept = try await self.segments.keep(made)
+            } catch {
+                await self.failToStore(made, because: error)
+                throw error
+            }
+            for one in made where !kept.stored.contains(one.wanted.id) {
+                do {
+                    let wanted = one.wanted
+                    _ = try await ChannelRows.insert(one.apnsID, app: wanted.app, wanted.environment, wanted.storage) {
+                        try await self.database.query($0)
+                    }
+                } catch {
+                    await self.failToStore([one], because: error)
+                }
+            }
+            return kept.mayHaveMore
+        }.value
+    }
+
+    private func failToStore(_ made: [MadeChannel], because error: any Error) async {
+        await withDiscardingTaskGroup { group in
+            for one in made {
+                group.addTask {
+                    let wanted = one.wanted
+                    let channel = AppleChannel(wanted.app, wanted.environment, one.apnsID, signing: one.identity)
+                    try? await self.failToStore(channel, because: error)  // has said so in the log
+                }
+            }
+        }
     }
 
     /// Gives a channel back that Apple has made and that is surely not stored.

@@ -6,8 +6,8 @@ import Store
 /// What accepted changes give the segments of their activities to do: the statement that ends the transaction which
 /// accepts them.
 ///
-/// Nothing where a ring is empty. A segment that rests is leased to this daemon at once, as long as the daemon has
-/// workers. So nobody has to look for it. Everything else is due.
+/// Nothing where a ring is empty. If one segment of an activity has work, and it rests, it is leased to this daemon at once,
+/// as long as the daemon has workers. So nobody has to look for it. Everything else is due.
 struct AcceptedWork {
     /// A segment as it was read under the lock of its activity.
     struct Segment {
@@ -36,7 +36,7 @@ struct AcceptedWork {
     private let lease: Duration
     private let daemon: UUID
 
-    /// Nothing yet; at most so many rings may be leased.
+    /// Nothing yet; at most so many segments may be leased.
     init(leasing limit: Int, for segments: SegmentStore) {
         leasable = limit
         lease = segments.lease
@@ -52,11 +52,12 @@ struct AcceptedWork {
         concernsAll: Bool,
         isEnd: Bool
     ) {
-        let isAlone = segments.count == 1
+        let isAlone = segments.count(where: { $0.emptySince == nil }) == 1
         for segment in segments {
             let emptySince = concernsAll ? nil : segment.emptySince
-            // Several rings are for several daemons.
-            let isLeasable = isAlone && segment.emptySince == nil && segment.number == 0 && leasable > 0
+            // Several segments are for several daemons.
+            let isLeasable =
+                isAlone && segment.emptySince == nil && segment.number <= SegmentRows.firstRing && leasable > 0
             if isLeasable { leasable -= 1 }
             shares.append(
                 Share(
@@ -71,8 +72,15 @@ struct AcceptedWork {
         }
     }
 
-    /// The activities whose ring this daemon may serve at once.
-    var leasableKeys: [Int64] { shares.filter(\.isLeasable).map(\.activityKey) }
+    /// The activities whose first ring this daemon may serve at once.
+    var leasableRings: [Int64] { leasableKeys(of: SegmentRows.firstRing) }
+
+    /// The activities whose channel it may serve at once.
+    var leasableChannels: [Int64] { leasableKeys(of: SegmentRows.channelSegment) }
+
+    private func leasableKeys(of segment: Int16) -> [Int64] {
+        shares.filter { $0.isLeasable && $0.segment == segment }.map(\.activityKey)
+    }
 
     /// What came of it.
     struct Outcome: Sendable {

@@ -38,14 +38,14 @@ struct CountedAnswer<Answer: AudienceAnswer>: Sendable {
 
     var status: Int16 { known.status }
 
-    /// An answer whose counts say nothing yet. If there is a key it is kept in the transaction of `connection`, unless
-    /// one was kept already: then this is that one.
+    /// An answer whose counts say nothing yet; without an activity there is nobody to count. If there is a key it is kept in
+    /// the transaction of `connection`, unless one was kept already: then this is that one.
     ///
     /// - Throws: 409 if the key came with another body.
     static func keeping(
         _ answer: Answer,
         status: Int16 = 202,
-        of activityKey: Int64,
+        of activityKey: Int64?,
         for key: IdempotencyKey?,
         on connection: PostgresConnection
     ) async throws -> CountedAnswer {

@@ -37,13 +37,17 @@ final class Intake: Service, CustomStringConvertible {
                 )
                 if !judged.statements.isEmpty {
                     // What is leased for this daemon is looked at on the way: its pushes need no other look then.
-                    let leasable = judged.work?.leasableKeys ?? []
-                    let look = leasable.isEmpty ? [] : [SmallRing.selection(leasable, of: segments.daemon)]
+                    let (rings, channels) = (judged.work?.leasableRings ?? [], judged.work?.leasableChannels ?? [])
+                    let ringLook = rings.isEmpty ? [] : [SmallRing.selection(rings, of: segments.daemon)]
+                    let channelLook = channels.isEmpty ? [] : [PlainBroadcast.selection(channels, of: segments.daemon)]
                     let looked = ContinuousClock.now
-                    var rows = try await connection.commit(judged.statements + look)
-                    let seen = look.isEmpty ? nil : rows.popLast()
+                    var rows = try await connection.commit(judged.statements + ringLook + channelLook)
+                    let broadcasts = channels.isEmpty ? nil : rows.popLast()
+                    let seenRings = rings.isEmpty ? nil : rows.popLast()
                     let work = try judged.work(rows)
-                    wakeUps.handOver(LeasedSegment.all(work.leases, seenIn: seen, at: looked))
+                    wakeUps.handOver(
+                        LeasedSegment.all(work.leases, rings: seenRings, broadcasts: broadcasts, at: looked)
+                    )
                     if work.hasMore { wakeUps.signalAll() }
                 }
                 return judged.answers

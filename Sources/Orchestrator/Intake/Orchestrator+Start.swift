@@ -33,9 +33,10 @@ extension Orchestrator {
                 return try await finish(CountedAnswer(known, for: idempotency))
             }
         }
-        let environment = try await environment(request.environment, of: app)
+        let rows = try await database.pipeline([Self.environments(of: app), StoredStart.selection(app, id)])
+        let environment = try Self.environment(request.environment, in: rows[0])
         // A replay is judged against the stored start alone; what the type or its policy say now does not matter.
-        if let stored = try await StoredStart.read(app, id, from: database) {
+        if let stored = try StoredStart.read(rows[1]) {
             return try await replay(stored, app, id, request, idempotency)
         }
         let appVersions = try await AudienceVersions.read(request.audience, of: app, environment, from: database)
@@ -96,8 +97,15 @@ extension Orchestrator {
         let started: Started? = try await database.withTransaction { connection in
             try type.check(TypeVersionRows.updates(await connection.query(TypeVersionRows.hold([type]))))
             guard let key = try await proposal.insert(on: connection) else { return nil }
-            try await proposal.insertParts(activityKey: key, on: connection)
-            let draft = try await StartDraft.make(app, id, replay: false, for: idempotency, on: connection)
+            let draft = try await StartDraft.make(
+                app,
+                id,
+                after: try await proposal.parts(activityKey: key, on: connection),
+                replay: false,
+                reachesNobody: request.audience.isEmpty,
+                for: idempotency,
+                on: connection
+            )
             return Started(key: key, draft: draft)
         }
         guard let started else { return nil }
@@ -109,12 +117,17 @@ extension Orchestrator {
 
     /// The environment that a request means: its own, else production if the app has it, else the only one.
     func environment(_ requested: APNSEnvironment?, of app: BundleID) async throws -> APNSEnvironment {
-        let rows = try await database.query(
-            """
-            SELECT k.environment::text FROM apps AS p LEFT JOIN signing_keys AS k USING (bundle_id)
-            WHERE p.bundle_id = \(app.rawValue)
-            """
-        )
+        try Self.environment(requested, in: await database.query(Self.environments(of: app)))
+    }
+
+    private static func environments(of app: BundleID) -> Query {
+        """
+        SELECT k.environment::text FROM apps AS p LEFT JOIN signing_keys AS k USING (bundle_id)
+        WHERE p.bundle_id = \(app.rawValue)
+        """
+    }
+
+    private static func environment(_ requested: APNSEnvironment?, in rows: Rows) throws -> APNSEnvironment {
         let words = try rows.decoded(as: String?.self)
         guard !words.isEmpty else { throw Problem.notFound("the app") }
         let configured = try words.compactMap { $0 }.map { word -> APNSEnvironment in try .stored(word) }

@@ -8,47 +8,53 @@ enum StartDraft {
     /// What tells a kept replay from a kept start.
     static let replayStatus: Int16 = 200
 
-    /// Reads the answer in the transaction of what it tells of, and keeps it there if there is a key. If one was kept
-    /// already, that is the answer.
+    /// Carries out the last statements of a transaction and reads the answer to it. If there is a key it is kept; if one
+    /// was kept already, that is the answer. Without a key the transaction is committed.
+    ///
+    /// `reachesNobody`: the activity is new and has no audience, so nobody has to be counted.
     ///
     /// - Throws: 404.
     static func make(
         _ app: BundleID,
         _ id: ActivityID,
+        after statements: [Query] = [],
         replay: Bool,
+        reachesNobody: Bool = false,
         for key: IdempotencyKey?,
         on connection: PostgresConnection
     ) async throws -> CountedAnswer<StartAnswer> {
-        let (activityKey, answer) = try await read(app, id, on: connection)
+        let all = statements + [selection(app, id)]
+        let rows = try await key == nil ? connection.commit(all) : connection.pipeline(all)
+        guard let (activityKey, answer) = try rows.last.flatMap({ try read($0, id) }) else {
+            throw Problem.notFound("the activity")
+        }
         return try await CountedAnswer.keeping(
             answer,
             status: replay ? replayStatus : 202,
-            of: activityKey,
+            of: reachesNobody ? nil : activityKey,
             for: key,
             on: connection
         )
     }
 
-    private static func read(
-        _ app: BundleID,
-        _ id: ActivityID,
-        on connection: PostgresConnection
-    ) async throws -> (activityKey: Int64, answer: StartAnswer) {
-        let rows = try await connection.query(
-            """
-            SELECT a.activity_key, a.state::text, a.revision, c.timestamp, l.channel_id::text, l.apns_channel_id, l.state::text
-            FROM activities AS a JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = a.revision
-            LEFT JOIN LATERAL (
-                SELECT * FROM channels AS l WHERE l.activity_key = a.activity_key ORDER BY l.lost_at DESC NULLS FIRST LIMIT 1
-            ) AS l ON true
-            WHERE a.bundle_id = \(app.rawValue) AND a.activity_id = \(id.rawValue)
-            """
-        )
+    private static func selection(_ app: BundleID, _ id: ActivityID) -> Query {
+        """
+        SELECT a.activity_key, a.state::text, a.revision, c.timestamp, l.channel_id::text, l.apns_channel_id, l.state::text
+        FROM activities AS a JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = a.revision
+        LEFT JOIN LATERAL (
+            SELECT * FROM channels AS l WHERE l.activity_key = a.activity_key ORDER BY l.lost_at DESC NULLS FIRST LIMIT 1
+        ) AS l ON true
+        WHERE a.bundle_id = \(app.rawValue) AND a.activity_id = \(id.rawValue)
+        """
+    }
+
+    /// Nil if there is no such activity.
+    private static func read(_ rows: Rows, _ id: ActivityID) throws -> (activityKey: Int64, answer: StartAnswer)? {
         guard
             let (key, state, revision, timestamp, channel, apnsID, channelState) = try rows.first(
                 as: (Int64, String, Int64, Int64?, String?, String?, String?).self
             )
-        else { throw Problem.notFound("the activity") }
+        else { return nil }
         let answer = StartAnswer(
             activityID: id,
             state: try .stored(state),

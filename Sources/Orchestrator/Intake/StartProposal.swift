@@ -131,8 +131,11 @@ struct StartProposal: Sendable {
         return try rows.single(Int64.self)
     }
 
-    /// Inserts what belongs to a new activity: its first change, audience, segments, channel and schedules.
-    func insertParts(activityKey: Int64, on connection: PostgresConnection) async throws {
+    /// The statements that insert what belongs to a new activity: its first change, audience, segments, channel and
+    /// schedules.
+    ///
+    /// - Throws: 422 if it ends in the past.
+    func parts(activityKey: Int64, on connection: PostgresConnection) async throws -> [Query] {
         if let endsAt = request.endsAt {
             let rows = try await connection.query("SELECT \(endsAt.stored) <= clock_timestamp()")
             if try rows.single(Bool.self) == true {
@@ -185,7 +188,7 @@ struct StartProposal: Sendable {
                 """
             )
         }
-        _ = try await connection.pipeline(statements)
+        return statements
     }
 
     private func firstChange(_ activityKey: Int64) -> Query {

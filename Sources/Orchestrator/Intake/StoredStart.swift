@@ -11,12 +11,19 @@ struct StoredStart {
 
     /// Nil if the id is free.
     static func read(_ app: BundleID, _ id: ActivityID, from database: Database) async throws -> StoredStart? {
-        let rows = try await database.query(
-            """
-            SELECT state::text, start_body::text FROM activities
-            WHERE bundle_id = \(app.rawValue) AND activity_id = \(id.rawValue)
-            """
-        )
+        try read(await database.query(selection(app, id)))
+    }
+
+    /// The statement whose rows ``read(_:)`` reads.
+    static func selection(_ app: BundleID, _ id: ActivityID) -> Query {
+        """
+        SELECT state::text, start_body::text FROM activities
+        WHERE bundle_id = \(app.rawValue) AND activity_id = \(id.rawValue)
+        """
+    }
+
+    /// Nil if the id is free.
+    static func read(_ rows: Rows) throws -> StoredStart? {
         guard let (state, body) = try rows.first(as: (String, String).self) else { return nil }
         return StoredStart(
             record: StartRecord(body: try JSONValue(parsing: body).object ?? JSONObject()),

@@ -138,6 +138,47 @@ struct ChangeStore: Sendable {
         ]
     }
 
+    /// The revisions of an activity that one of its segments has jumped over: those between two revisions. It has sent the
+    /// second.
+    struct Jump: Sendable {
+        let activityKey: Int64
+        let after: Revision
+        let into: Revision
+    }
+
+    /// The same as ``merge(under:after:before:into:)`` for segments of one number, one for each activity, in the order of
+    /// their keys.
+    static func merge(_ jumps: [Jump], on segment: Int16) -> [Query] {
+        guard !jumps.isEmpty else { return [] }
+        let (keys, after, into) = (jumps.map(\.activityKey), jumps.map(\.after), jumps.map(\.into))
+        return [
+            """
+            SELECT FROM changes AS c JOIN unnest(\(keys), \(after), \(into)) AS u(activity_key, begun, newer)
+                ON \(unescaped: Query.byKey("c", "u", "activity_key")) AND c.revision > u.begun AND c.revision <= u.newer
+            WHERE \(unescaped: isUnsent)
+            ORDER BY c.activity_key, c.revision FOR NO KEY UPDATE OF c
+            """,
+            """
+            WITH merged AS (
+                UPDATE changes AS c
+                SET merged_into = (
+                    SELECT min(n.revision) FROM changes AS n
+                    WHERE n.activity_key = c.activity_key AND n.revision > c.revision AND n.revision <= u.newer
+                      AND (n.is_sent OR n.revision = u.newer)
+                )
+                FROM unnest(\(keys), \(after), \(into)) AS u(activity_key, begun, newer)
+                WHERE \(unescaped: Query.byKey("c", "u", "activity_key")) AND c.revision > u.begun AND c.revision < u.newer
+                  AND c.revision < (
+                      SELECT coalesce(min(coalesce(o.lap_revision, o.completed_revision + 1)), u.newer) FROM segments AS o
+                      WHERE o.activity_key = u.activity_key AND o.segment <> \(segment)
+                  ) AND \(unescaped: isUnsent)
+                RETURNING c.activity_key, c.revision, c.merged_into
+            )
+            \(unescaped: EventRows.merge(from: "merged"))
+            """,
+        ]
+    }
+
     /// An SQL condition: the change `c`, which was jumped over, is not on record as sent or as merged.
     static let isUnsent = "(c.merged_into IS NULL AND NOT c.is_sent)"
 

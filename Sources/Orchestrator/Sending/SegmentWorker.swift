@@ -24,7 +24,7 @@ struct SegmentWorker: Sendable {
     enum Turn: Sendable {
         /// Something was sent or settled; there may be more.
         case worked
-        /// Something was sent, and with it is stored that nothing else was to be done: the lease is over.
+        /// What was done has ended the lease: something was sent and nothing else was to be done, or a group goes on.
         case rested
         /// Nothing is due.
         case idle

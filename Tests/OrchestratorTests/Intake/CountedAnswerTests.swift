@@ -106,14 +106,37 @@ struct CountedAnswerTests {
         }
     }
 
+    @Test("A start that reaches nobody is answered without a count, with a key and without", arguments: [false, true])
+    func nobody(isKeyed: Bool) async throws {
+        try await withWorld { world in
+            let moments = Mutex<[StatementGate.Moment]>([])
+            let gate = StatementGate { (moment) async throws(PostgresError) in moments.withLock { $0.append(moment) } }
+            let key = isKeyed ? Self.key() : nil
+            let (answer, replay) = try await start(world.sibling(behind: gate), to: Audience(), key)
+            #expect(answer.audience == AudienceCounts() && !replay)
+            #expect(moments.withLock { $0.last } == .afterCommit)
+            let again = try await start(world, to: Audience(), key)
+            #expect(again.answer.activityID == answer.activityID && again.answer.audience == answer.audience)
+            #expect(again.replay == !isKeyed)
+        }
+    }
+
     private func startKeyed(_ world: World) async throws -> (answer: StartAnswer, replay: Bool) {
+        try await start(world, to: World.devices("d1"), Self.key())
+    }
+
+    private func start(
+        _ world: World,
+        to audience: Audience,
+        _ key: IdempotencyKey?
+    ) async throws -> (answer: StartAnswer, replay: Bool) {
         let request = StartRequest(
             type: World.game,
             attributes: JSONObject([("home", .string("Argentina"))]),
             contentState: World.state(0),
-            audience: World.devices("d1"),
+            audience: audience,
             alert: World.alert("Kick-off")
         )
-        return try await world.orchestrator.start(world.app, Self.activity, request, idempotency: Self.key())
+        return try await world.orchestrator.start(world.app, Self.activity, request, idempotency: key)
     }
 }

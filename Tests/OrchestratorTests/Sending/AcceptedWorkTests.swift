@@ -135,20 +135,41 @@ struct AcceptedWorkTests {
             try await world.update("a2", score: 1, alert: "Goal")
             let segments = wakeUps.takeLeases(10)
             let look = try #require(segments.first?.look)
-            #expect(look.ring?.riders.map(\.deviceKey).count == 1)
+            #expect(look.small?.ring?.riders.map(\.deviceKey).count == 1)
             // More than a small ring's work: that was seen, too.
             let other = try #require(segments.last?.look)
-            #expect(other.ring == nil)
+            #expect(other.small == nil)
             #expect(segments[0].freshLook(at: look.at + .milliseconds(99)) != nil)
             #expect(segments[0].freshLook(at: look.at + .milliseconds(100)) == nil)
 
             try await world.update("a1", score: 2)
             let late = LeasedSegment(
                 lease: segments[0].lease,
-                look: LeasedSegment.Look(ring: look.ring, at: .now - .seconds(1))
+                look: LeasedSegment.Look(small: look.small, at: .now - .seconds(1))
             )
             _ = await SegmentGroup(orchestrator: world.orchestrator, segments: [late]).run()
             #expect(world.recorder.take().map(\.score) == [2])
+        }
+    }
+
+    @Test("A channel comes leased, with what is to be sent, where it alone has work")
+    func leasedChannel() async throws {
+        try await withWorld { world in
+            try await world.start("a1", delivery: .channel)
+            try await world.start("a2", delivery: .channel)
+            try await world.settle()
+            let wakeUps = world.orchestrator.wakeUps
+            wakeUps.open(room: 2)
+            try await world.update("a1", score: 1)
+            try await world.update("a2", score: 2, alert: "Goal")
+            let segments = wakeUps.takeLeases(10)
+            #expect(segments.map(\.lease.isChannel) == [true, true])
+            let looks = segments.compactMap(\.look)
+            #expect(looks.map { $0.small?.broadcast?.change.revision } == [2, nil])
+            #expect(try await world.orchestrator.segments.claim(limit: 10).isEmpty)
+            _ = await SegmentGroup(orchestrator: world.orchestrator, segments: segments).run()
+            #expect(world.recorder.take().compactMap(\.score).sorted() == [1, 2])
+            #expect(try await world.number("SELECT count(*) FROM segments WHERE due_at IS NOT NULL") == 0)
         }
     }
 
@@ -163,7 +184,7 @@ struct AcceptedWorkTests {
         }
     }
 
-    @Test("Of several rings none is leased by the accept, nor one that waits for its time")
+    @Test("Where a ring and a channel have work none is leased by the accept, nor one that waits for its time")
     func notLeased() async throws {
         try await withWorld { world in
             try await world.start("by-both", delivery: .hybrid)

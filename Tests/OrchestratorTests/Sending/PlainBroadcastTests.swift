@@ -1,8 +1,11 @@
 import APITypes
 import APNSTransport
 import ActivityModel
+import JSON
 import OrchestratorTestSupport
 import Postgres
+import Record
+import Store
 import TestSupport
 import Testing
 
@@ -86,7 +89,9 @@ struct PlainBroadcastTests {
             case .alert: try await world.update("a1", score: 1, alert: "Goal")
             case .notable: try await world.update("a1", score: 1) { $0.urgency = .notable }
             case .mustDeliver: try await world.update("a1", score: 1, mustDeliver: true)
-            case .jumpedOver: for score in 1...2 { try await world.update("a1", score: Int64(score)) }
+            case .jumpedOver:
+                try await world.update("a1", score: 1, alert: "Goal")
+                try await world.update("a1", score: 2)
             case .end: try await world.end("a1", score: 1)
             case .lateCard:
                 try await world.report("d2", .channel, in: "a1", known: 0)
@@ -104,6 +109,133 @@ struct PlainBroadcastTests {
             _ = await group.run()
             try await world.settle()
             #expect(world.recorder.pushes.contains { $0.destination == "channel1" && $0.event != "start" })
+        }
+    }
+
+    @Test("A hundred channels are served by a few transactions")
+    func hundred() async throws {
+        try await withWorld { world in
+            let count = 100
+            for number in 1...count { try await world.start("a\(number)", delivery: .channel) }
+            try await world.settle()
+            let batch = (1...count).map { number in
+                let update = UpdateRequest(contentState: World.state(Int64(number)))
+                return KeyedOperation(
+                    BatchOperation(.update(ActivityID(stored: "a\(number)"), update)),
+                    idempotency: nil
+                )
+            }
+            #expect(await world.orchestrator.batch(world.app, batch).count == count)
+            let group = try await group(in: world)
+            let gate = world.recorder.close()
+            async let served = group.run()
+            await gate.arrivals(count)
+            world.recorder.open()
+            #expect(await served.hadOther == false)
+            #expect(Set(world.recorder.take().compactMap(\.score)) == Set((1...count).map(Int64.init)))
+            #expect(try await channels(world) == Array(repeating: "2", count: count))
+            let transactions: Query = "SELECT count(DISTINCT xmin::text) FROM segments WHERE segment = -1"
+            let stored = try await world.number(transactions) ?? 0
+            #expect(stored < Int64(count) / 4)
+        }
+    }
+
+    @Test("A channel that has fallen behind is served with the others; what it jumps over is told of as merged")
+    func behind() async throws {
+        try await withWorld { world in
+            try await matches(3, in: world)
+            try await world.update("a2", score: 9)
+            for number in 1...3 { try await world.update("a\(number)", score: Int64(number)) }
+            let group = try await group(in: world)
+            #expect(try await plain(group).count == 3)
+            _ = await group.run()
+            let pushes = world.recorder.take().sorted { $0.destination < $1.destination }
+            #expect(pushes.map(\.score) == [1, 2, 3])
+            #expect(try await channels(world) == ["2", "3", "2"])
+            #expect(try await sentRevisions(world) == [2, 3, 2])
+            #expect(
+                try await world.events(.changesMerged).map(\.detail) == [["into": 3, "revisions": [2], "count": 1]]
+            )
+        }
+    }
+
+    @Test("What a ring may still come to is merged by the ring, not by the channel beside it")
+    func behindWithRing() async throws {
+        try await withWorld { world in
+            try await world.start("a1", delivery: .hybrid)
+            try await world.follow("d1", token: "aa01", in: "a1", known: 1)
+            try await world.settle()
+            for score in 1...2 { try await world.update("a1", score: Int64(score)) }
+            let broadcasts = try await plain(group(in: world))
+            #expect(broadcasts.count == 1)
+            _ = try await world.orchestrator.segments.complete(broadcasts)
+            let merged: Query = "SELECT count(*) FROM changes WHERE revision = 2 AND merged_into = 3"
+            #expect(try await world.number(merged) == 0)
+            try await world.expireLeases()
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "aa01").map(\.score) == [2])
+            #expect(try await world.number(merged) == 1)
+        }
+    }
+
+    @Test("Broadcasts that failed together are tried again together, and what is refused for good is not")
+    func again() async throws {
+        try await withWorld { world in
+            try await matches(3, in: world)
+            for number in 1...3 { try await world.update("a\(number)", score: 1) }
+            world.recorder.answer("channel2", with: .badBody)
+            world.recorder.answerAll(with: .tooMany)
+            _ = await (try group(in: world)).run()
+            #expect(try await channels(world) == ["1 due 1 failed", "2", "1 due 1 failed"])
+            #expect(try await sentRevisions(world).isEmpty)
+            _ = world.recorder.take()
+            try await world.hurry()
+            _ = await (try group(in: world)).run()
+            #expect(try await channels(world) == ["1 due 2 failed", "2", "1 due 2 failed"])
+            world.recorder.answerAll(with: nil)
+            try await world.hurry()
+            let group = try await group(in: world)
+            #expect(try await plain(group).count == 2)
+            _ = await group.run()
+            #expect(try await channels(world) == ["2", "2", "2"])
+            #expect(world.recorder.pushes(to: "channel2").isEmpty)
+            try await world.update("a2", score: 2)
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "channel2").map(\.score) == [2])
+        }
+    }
+
+    @Test("A broadcast that is not answered keeps no other one from being stored")
+    func slow() async throws {
+        try await withWorld { world in
+            try await matches(3, in: world)
+            for number in 1...3 { try await world.update("a\(number)", score: 1) }
+            let group = try await group(in: world)
+            let gate = world.recorder.close(for: "channel2")
+            defer { gate.open() }
+            async let served = group.run()
+            await gate.arrivals()
+            try await eventually("the others are stored") {
+                try await channels(world) == ["2", "1 due leased", "2"]
+            }
+            gate.open()
+            _ = await served
+            #expect(try await channels(world) == ["2", "2", "2"])
+        }
+    }
+
+    @Test("After a crash between the answer and its record the same bytes are broadcast again")
+    func crash() async throws {
+        try await withWorld { world in
+            try await matches(1, in: world)
+            try await world.update("a1", score: 1)
+            let group = try await group(in: world)
+            for broadcast in try await plain(group) { #expect(try await group.push(broadcast).isAccepted) }
+            try await world.expireLeases()
+            try await world.settle()
+            let pushes = world.recorder.take()
+            #expect(pushes.count == 2)
+            #expect(Set(pushes.map(\.bytes)).count == 1)
         }
     }
 

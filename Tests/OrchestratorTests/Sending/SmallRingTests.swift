@@ -220,7 +220,7 @@ struct SmallRingTests {
             }
             // The leases are the daemon's that has claimed them; only it can look.
             let seen = await group.smallRings().map {
-                LeasedSegment(lease: $0.lease, look: LeasedSegment.Look(ring: $0, at: .now))
+                LeasedSegment(lease: $0.lease, look: LeasedSegment.Look(small: .ring($0), at: .now))
             }
             let before = try #require(
                 try await world.database.query("SELECT clock_timestamp()").single(PGTimestamp.self)

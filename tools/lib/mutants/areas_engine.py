@@ -29,8 +29,11 @@ leases.query("announced-work-is-overlooked", STORE, "wakes = s.wakes + 1", "wake
              at="wakes = s.wakes + 1\n                FROM woken")
 leases.query("small-ring-is-not-on-record", f"{SENDING}/ChangeStore.swift", "is_sent = true", "is_sent = c.is_sent", at="UPDATE changes AS c SET is_sent = true")
 BROADCAST = f"{SENDING}/Broadcasts/PlainBroadcast.swift"
-leases.query("plain-broadcast-jumps-over-changes", BROADCAST, "a.revision = s.completed_revision + 1", "a.revision > s.completed_revision")
-leases.query("plain-broadcast-repeats-a-failure", BROADCAST, " AND failures = 0", "")
+leases.string("plain-broadcast-jumps-over-alerts", f"{SENDING}/SmallRings/RoutineUpdate.swift", "AND NOT \\(isStateAlone(\"n\"))", "AND false")
+leases.query("plain-broadcast-merges-over-a-ring", f"{SENDING}/ChangeStore.swift", "min(coalesce(o.lap_revision, o.completed_revision + 1))", "u.newer")
+leases.statement("plain-broadcast-merges-nothing", BROADCAST, "guard change.revision > begun + 1 else { return nil }", "return nil")
+leases.statement("refused-for-good-is-repeated", f"{SENDING}/Broadcasts/SegmentGroup+Broadcasts.swift",
+                 "if outcome.class == .requestInvalid { return try await passOver(broadcast, outcome) }")
 leases.query("plain-broadcast-forgets-late-starts", BROADCAST, "(starts_until IS NULL OR starts_until > clock_timestamp())", "true")
 leases.query("broadcast-rests-over-new-work", BROADCAST, "s.wakes <> u.wakes", "false")
 leases.query("broadcast-without-a-lease", BROADCAST, "s.lease_owner = u.owner::uuid", "true", at="AND s.lease_owner = u.owner::uuid")
@@ -172,7 +175,12 @@ channels.query("used-channel-is-taken", ROWS, " AND activity_key IS NULL", "", a
 channels.expression("end-keeps-the-channel", TURN, "change.kind == .end", "false", at="if change.kind == .end {")
 channels.expression("young-channel-is-gone", TURN, "channel.isSettled", "true", at="outcome.class == .channelGone, channel.isSettled")
 channels.expression("repeats-without-pause", TURN, "wait > .zero ? wait : nil", "nil")
-channels.expression("second-channel-is-forgotten", TURN, "made == 0", "false")
+channels.expression("second-channel-is-forgotten", "Orchestrator/Channels/Orchestrator+ChannelMaking.swift",
+                    "!kept.stored.contains(one.wanted.id)", "false")
+MAKING = "Orchestrator/Channels/ChannelToMake.swift"
+channels.query("made-channel-wakes-no-start", MAKING, "OR NOT (", "OR (")
+channels.query("made-channel-forgets-changes", MAKING, "s.completed_revision < (", "s.completed_revision > (")
+channels.query("channel-is-made-after-the-end", MAKING, "a.state = 'live' AND ", "")
 channels.query("late-listener-is-owed-nothing", "Orchestrator/Intake/Reports/ReportRows.swift",
                "CASE WHEN known.revision < a.revision THEN 'due'::subscription_state ELSE 'riding' END", "'riding'::subscription_state")
 COMPARISON = "Orchestrator/Channels/ChannelComparison.swift"

@@ -40,7 +40,7 @@ extension Orchestrator {
         )
         return try await rollingBack { connection in
             guard let key = try await proposal.insert(on: connection) else { throw Problem.activityExists() }
-            try await proposal.insertParts(activityKey: key, on: connection)
+            _ = try await connection.pipeline(try await proposal.parts(activityKey: key, on: connection))
             let plan = try await PushPlan.read(key, revision: 1, on: connection)
             var answer = plan.answer
             answer.at = request.startsAt

@@ -5,7 +5,7 @@ import Logging
 import Postgres
 import Store
 
-/// The channel of an activity: made when it is needed, then sent each newest change.
+/// One turn on the channel of an activity, which is sent each newest change.
 struct ChannelTurn: Sendable {
     let orchestrator: Orchestrator
     let lease: SegmentLease
@@ -19,7 +19,7 @@ struct ChannelTurn: Sendable {
     func run(_ channel: BroadcastChannel?) async throws -> SegmentWorker.Turn {
         guard let channel else { return .idle }
         switch channel.state {
-        case .creating: return try await create(channel)
+        case .creating: return try await leaveToGroup()
         case .ready: return try await broadcast(on: channel)
         case .deleting, .deleted, .lost:
             try await abandonSubscribers()
@@ -27,77 +27,16 @@ struct ChannelTurn: Sendable {
         }
     }
 
-    // MARK: Making the channel
+    // MARK: A channel that is not there
 
-    /// Creating is not idempotent: after a lost answer a channel may be left at Apple, for reconcile to find.
-    private func create(_ channel: BroadcastChannel) async throws -> SegmentWorker.Turn {
+    /// A group has it made (``ChannelToMake``), unless the activity has ended meanwhile.
+    private func leaveToGroup() async throws -> SegmentWorker.Turn {
         guard activity.state == .live else {
             _ = try await orchestrator.database.execute(Self.withdrawal(of: activity.key))
             return .idle
         }
-        let outcome = try await orchestrator.makeChannel(
-            activity.bundleID,
-            activity.environment,
-            channel.storage,
-            signing: try await orchestrator.signing.identity(of: activity.bundleID, activity.environment)
-        ) { ask in
-            let outcome = await ask()
-            if case .created(let apnsID) = outcome { try await keep(apnsID, as: channel) }
-            return outcome
-        }
-        switch outcome {
-        case .created:
-            orchestrator.wakeUps.signal()
-            return .worked
-        case .failed(let outcome):
-            try await record(outcome, of: channel)
-            return .failed(reason: outcome.words)
-        }
-    }
-
-    /// The starts of a hybrid activity look whether they still have to wait.
-    private func record(_ outcome: PushOutcome, of channel: BroadcastChannel) async throws {
-        try await orchestrator.database.withTransaction { connection in
-            let isNew = try await connection.execute(
-                """
-                UPDATE channels SET reason = \(outcome.words)
-                WHERE channel_id = \(channel.id.rawValue)::uuid AND reason IS DISTINCT FROM \(outcome.words)
-                """
-            )
-            var statements: [Query] = []
-            if isNew > 0 {
-                let refusal = Event.channelRefused(channel.id, of: .activity(key: activity.key), reason: outcome.words)
-                statements.append(EventRows.insertion([refusal]))
-            }
-            if activity.delivery == .hybrid {
-                statements.append(SegmentRows.wake(activityKeys: [activity.key], segments: .rings))
-            }
-            if !statements.isEmpty { _ = try await connection.pipeline(statements) }
-        }
-    }
-
-    /// If another daemon has made the activity's channel meanwhile, this one joins those that are ready for use, so
-    /// that no channel is forgotten at Apple (promise 11).
-    private func keep(_ apnsID: APNSChannelID, as channel: BroadcastChannel) async throws {
-        try await orchestrator.database.withTransaction { connection in
-            let made = try await connection.execute(
-                """
-                UPDATE channels
-                SET state = 'ready', apns_channel_id = \(apnsID.rawValue), ready_at = clock_timestamp(), reason = NULL
-                WHERE channel_id = \(channel.id.rawValue)::uuid AND state = 'creating'
-                """
-            )
-            if made == 0 {
-                _ = try await ChannelRows.insert(
-                    apnsID,
-                    app: activity.bundleID,
-                    activity.environment,
-                    channel.storage
-                ) { try await connection.query($0) }
-            }
-            // The segment of the channel, too: who has it by now may have looked before this was stored.
-            _ = try await connection.execute(SegmentRows.wake(activityKeys: [activity.key]))
-        }
+        try await orchestrator.segments.queueAgain(lease)
+        return .rested
     }
 
     /// The statement for an activity that ended before its channel was made: it needs none. Apple may have made one all
@@ -174,12 +113,7 @@ struct ChannelTurn: Sendable {
         if mayHaveArrived { carousel.reached() }
         switch outcome.class {
         case .accepted, .requestInvalid:
-            if !outcome.isAccepted {
-                orchestrator.logger.error(
-                    "APNs refuses a broadcast for good",
-                    metadata: ["activity.key": "\(activity.key)", "apns.reason": "\(outcome.words)"]
-                )
-            }
+            if !outcome.isAccepted { orchestrator.logger.refusedForGood(activity.key, outcome) }
             if outcome.isAccepted, !isRepeat {
                 orchestrator.deliveries.record(change, in: activity.environment, by: .broadcast)
             }

@@ -8,10 +8,16 @@ import Store
 ///
 /// Most changes of a busy day are such: the clock of each of hundreds of matches. A ``SegmentGroup`` reads many in one
 /// statement and stores what came of them in another. A ``ChannelTurn`` does all else for a channel.
+///
+/// A channel that is behind is served so as well: if it were served alone, whoever falls behind under load would stay behind.
 final class PlainBroadcast: Sendable {
     let lease: SegmentLease
     /// ``SegmentProgress/wakes`` when it was read.
     let wakes: Int64
+    /// What it has broadcast so far.
+    let begun: Revision
+    /// Failures in a row.
+    let failures: Int
     let activity: ActivitySnapshot
     let change: ChangeToSend
     let channelID: ChannelID
@@ -22,7 +28,7 @@ final class PlainBroadcast: Sendable {
 
     /// What follows the columns of the ``RoutineUpdate``, in its order.
     private enum Column: Int {
-        case wakes, owner, channelID, apnsID, storage, isSettled
+        case wakes, begun, failures, owner, channelID, apnsID, storage, isSettled
 
         var index: Int { RoutineUpdate.columnCount + rawValue }
     }
@@ -32,10 +38,31 @@ final class PlainBroadcast: Sendable {
         activity = update.activity
         change = update.change
         wakes = try row.decode(at: Column.wakes.index)
+        begun = try row.decode(at: Column.begun.index)
+        failures = Int(try row.decode(Int16.self, at: Column.failures.index))
         channelID = ChannelID(stored: try row.decode(at: Column.channelID.index))
         apnsID = APNSChannelID(stored: try row.decode(at: Column.apnsID.index))
         storage = try .stored(try row.decode(at: Column.storage.index))
         isSettled = try row.decode(at: Column.isSettled.index)
+    }
+
+    /// What is merged into the change once it was sent; nil if it comes next.
+    private var jump: ChangeStore.Jump? {
+        guard change.revision > begun + 1 else { return nil }
+        return ChangeStore.Jump(activityKey: lease.activityKey, after: begun, into: change.revision)
+    }
+
+    /// The walk at its end, though nobody was reached.
+    var passed: Carousel {
+        var carousel = Carousel(completed: begun)
+        carousel.turn(to: change.revision, alert: nil)
+        carousel.acknowledge(through: nil, reachedBound: true)
+        return carousel
+    }
+
+    /// The statements that record the revisions which some broadcasts have jumped over.
+    fileprivate static func merges(of broadcasts: [PlainBroadcast]) -> [Query] {
+        ChangeStore.merge(broadcasts.compactMap(\.jump), on: SegmentRows.channelSegment)
     }
 
     /// The push for everybody who listens.
@@ -63,17 +90,17 @@ extension PlainBroadcast {
 
     /// Selects the plain broadcasts among the channels of some activities that a daemon has leased.
     ///
-    /// A broadcast is plain if one routine change has come since the last one, the last one has not failed, and no
-    /// phone is owed a repeat.
+    /// A broadcast is plain if only routine changes have come since the last one, and no phone is owed a repeat. Where an
+    /// alert has failed, a walk has begun, and a ``ChannelTurn`` goes on with it.
     static func selection(_ keys: [Int64], of daemon: UUID) -> Query {
         """
-        SELECT \(unescaped: RoutineUpdate.columns), s.wakes, s.lease_owner::text,
+        SELECT \(unescaped: RoutineUpdate.columns), s.wakes, s.completed_revision, s.failures, s.lease_owner::text,
                n.channel_id::text, n.apns_channel_id, n.storage::text,
                coalesce(n.ready_at < clock_timestamp() - \(Duration.seconds(ChannelComparison.settlingTime)), false)
         FROM unnest(\(keys)) AS l(activity_key)
         CROSS JOIN LATERAL (
             SELECT * FROM segments WHERE activity_key = l.activity_key AND segment = \(SegmentRows.channelSegment)
-              AND lease_daemon = \(daemon) AND lease_until > clock_timestamp() AND failures = 0 OFFSET 0
+              AND lease_daemon = \(daemon) AND lease_until > clock_timestamp() OFFSET 0
         ) AS s
         \(unescaped: RoutineUpdate.tables)
         CROSS JOIN LATERAL (
@@ -81,7 +108,7 @@ extension PlainBroadcast {
             WHERE activity_key = l.activity_key AND lost_at IS NULL AND state = 'ready'
               AND (starts_until IS NULL OR starts_until > clock_timestamp()) OFFSET 0
         ) AS n
-        WHERE \(unescaped: RoutineUpdate.condition) AND a.revision = s.completed_revision + 1
+        WHERE \(unescaped: RoutineUpdate.condition)
           AND \(unescaped: EmptyRing.hasNo("mode = 'channel' AND d.state = 'due'", orderedBy: "mode, due_at"))
         """
     }
@@ -99,7 +126,8 @@ extension SegmentStore {
 
     /// Ends the leases of broadcasts that APNs has accepted, and stores that they were sent.
     ///
-    /// One that was given work meanwhile is due at once. If a lease is lost, only this is stored: the change was sent.
+    /// One that was given work meanwhile is due at once. If a lease is lost, only this is stored: the change was sent, and
+    /// what it jumped over is merged into it. Both stay true, because whoever has the lease sends nothing older.
     ///
     /// - Returns: Whether some are due now.
     func complete(_ broadcasts: [PlainBroadcast]) async throws -> Bool {
@@ -121,7 +149,10 @@ extension SegmentStore {
             RETURNING coalesce(s.due_at <= clock_timestamp(), false)
             """
         let rows = try await database.withTransaction { connection in
-            try await connection.commit([.planningOnce, ChangeStore.markSent(revisions, of: keys), completed]).last
+            try await connection.commit(
+                [.planningOnce] + PlainBroadcast.merges(of: broadcasts)
+                    + [ChangeStore.markSent(revisions, of: keys), completed]
+            ).last
         }
         return try rows?.decoded(as: Bool.self).contains(true) == true
     }

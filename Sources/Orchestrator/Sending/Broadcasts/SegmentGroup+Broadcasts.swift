@@ -31,10 +31,11 @@ extension SegmentGroup {
         return outcome
     }
 
-    /// Ends the lease of a channel whose broadcast was not accepted. A ``ChannelTurn`` tries it again after a pause, and
-    /// draws the consequences; only of a lost channel they are drawn at once.
+    /// Ends the lease of a channel whose broadcast was not accepted. It is tried again after a pause, unless APNs refuses
+    /// it for good, or the channel is lost.
     func settle(_ broadcast: PlainBroadcast, _ outcome: PushOutcome) async throws {
         let segments = orchestrator.segments
+        if outcome.class == .requestInvalid { return try await passOver(broadcast, outcome) }
         if outcome.class == .unknown {
             _ = try await orchestrator.database.execute(
                 ChangeStore.markSent(broadcast.change.revision, of: broadcast.activity.key)
@@ -50,14 +51,41 @@ extension SegmentGroup {
             )
             if case .settled = loss { return try await segments.queueAgain(broadcast.lease) }
         }
-        let delay = orchestrator.settings.backoff.delay(afterFailures: 1)
+        try await backOff(broadcast.lease, afterFailures: broadcast.failures + 1, because: outcome)
+    }
+
+    /// Ends the lease of a channel's segment for a pause.
+    func backOff(_ lease: SegmentLease, afterFailures failures: Int, because outcome: PushOutcome) async throws {
+        let delay = orchestrator.settings.backoff.delay(afterFailures: failures)
         orchestrator.logger.warning(
             "segment backs off",
             metadata: [
-                "activity.key": "\(broadcast.activity.key)", "segment": "\(broadcast.lease.segment)",
+                "activity.key": "\(lease.activityKey)", "segment": "\(lease.segment)",
                 "reason": "\(outcome.words)", "delay": "\(delay)",
             ]
         )
-        try await segments.backOff(broadcast.lease, for: delay)
+        try await orchestrator.segments.backOff(lease, for: delay)
+    }
+
+    private func passOver(_ broadcast: PlainBroadcast, _ outcome: PushOutcome) async throws {
+        let (segments, carousel) = (orchestrator.segments, broadcast.passed)
+        orchestrator.logger.refusedForGood(broadcast.activity.key, outcome)
+        let isAtRest = try await segments.acknowledge(
+            broadcast.lease,
+            carousel,
+            restingIfStill: broadcast.wakes,
+            with: ChangeStore.passed(carousel, under: broadcast.lease)
+        )
+        if !isAtRest { try await segments.queueAgain(broadcast.lease) }
+    }
+}
+
+extension Logger {
+    /// Says that a broadcast is not tried again.
+    func refusedForGood(_ activityKey: Int64, _ outcome: PushOutcome) {
+        error(
+            "APNs refuses a broadcast for good",
+            metadata: ["activity.key": "\(activityKey)", "apns.reason": "\(outcome.words)"]
+        )
     }
 }

@@ -4,8 +4,8 @@ import Postgres
 struct LeasedSegment: Sendable {
     /// What a segment was found to be.
     struct Look: Sendable {
-        /// Nil if it is no small ring.
-        let ring: SmallRing?
+        /// Nil if it has more to do than a small one.
+        let small: SmallSegment?
         /// Not later than it was seen.
         let at: ContinuousClock.Instant
     }
@@ -18,14 +18,25 @@ struct LeasedSegment: Sendable {
     /// that came since is overlooked for no reason, or an end (promise 5).
     private static let freshness = Duration.milliseconds(100)
 
-    /// Those of some leases as the rows of a ``SmallRing/selection(_:of:)`` show them, which was sent at a time. Rows
-    /// that cannot be read are as none: whoever serves the segments looks again, and says why that fails.
-    static func all(_ leases: [SegmentLease], seenIn rows: Rows?, at time: ContinuousClock.Instant) -> [LeasedSegment] {
-        guard let rows, let rings = try? SmallRing.read(leases, rows) else {
+    /// Those of some leases as the rows of a ``SmallRing/selection(_:of:)`` and a ``PlainBroadcast/selection(_:of:)`` show
+    /// them, which were sent at a time; nil: there is no such lease. Rows that cannot be read are as none: whoever serves
+    /// the segments looks again, and says why that fails.
+    static func all(
+        _ leases: [SegmentLease],
+        rings: Rows?,
+        broadcasts: Rows?,
+        at time: ContinuousClock.Instant
+    ) -> [LeasedSegment] {
+        let small: [SmallSegment]
+        do {
+            small =
+                try (rings.map { try SmallRing.read(leases, $0) } ?? []).map(SmallSegment.ring)
+                + (broadcasts.map { try PlainBroadcast.read(leases, $0) } ?? []).map(SmallSegment.broadcast)
+        } catch {
             return leases.map { LeasedSegment(lease: $0) }
         }
-        let byLease = Dictionary(rings.map { ($0.lease, $0) }) { first, _ in first }
-        return leases.map { LeasedSegment(lease: $0, look: Look(ring: byLease[$0], at: time)) }
+        let byLease = Dictionary(small.map { ($0.lease, $0) }) { first, _ in first }
+        return leases.map { LeasedSegment(lease: $0, look: Look(small: byLease[$0], at: time)) }
     }
 
     /// The look, unless it is out of date.

@@ -36,12 +36,16 @@ struct RoutineUpdate: Sendable {
         """
 
     /// An SQL condition: the segment `s` rests, and all that it has to do is to send the newest change `c` under the stamp
-    /// that it has.
+    /// that it has. What it jumps over asks for no more either.
     static let condition = """
         a.state = 'live' AND s.lap_revision IS NULL AND s.cursor = 0 AND s.unsent_after IS NULL
           AND a.revision > s.completed_revision AND \(ChangeStore.isInOrder)
           AND clock_timestamp() - c.stamped_at <= interval '\(Stamping.maximumAge) seconds'
           AND \(isStateAlone("c"))
+          AND (a.revision = s.completed_revision + 1 OR NOT EXISTS (
+              SELECT FROM changes AS n WHERE n.activity_key = a.activity_key AND n.revision > s.completed_revision
+                AND n.revision < a.revision AND NOT \(isStateAlone("n"))
+          ))
           AND NOT EXISTS (
               SELECT FROM sending_halts AS h WHERE h.bundle_id = a.bundle_id AND h.environment = a.environment
           )

@@ -27,7 +27,11 @@ struct SegmentGroup: Sendable {
 
     /// Serves them until they rest.
     func run() async -> Outcome {
-        let small = await smallRings().map(SmallSegment.ring) + plainBroadcasts().map(SmallSegment.broadcast)
+        let broadcasts = await plainBroadcasts()
+        let channels = await channelsToMake(besides: broadcasts)
+        let small =
+            await smallRings().map(SmallSegment.ring) + broadcasts.map(SmallSegment.broadcast)
+            + channels.map(SmallSegment.channel)
         let served = Set(small.map(\.lease))
         let others = segments.map(\.lease).filter { !served.contains($0) }
         await giveBack(Array(others.dropFirst()))
@@ -54,7 +58,7 @@ struct SegmentGroup: Sendable {
     /// Where the database cannot tell, the workers will see.
     func smallRings() async -> [SmallRing] {
         let now = ContinuousClock.now
-        let seen = segments.compactMap { $0.freshLook(at: now)?.ring }
+        let seen = segments.compactMap { $0.freshLook(at: now)?.small?.ring }
         let unseen = segments.filter { $0.lease.isFirstRing && $0.freshLook(at: now) == nil }
         do {
             return try await seen + store.smallRings(among: unseen.map(\.lease))
@@ -65,8 +69,21 @@ struct SegmentGroup: Sendable {
     }
 
     private func plainBroadcasts() async -> [PlainBroadcast] {
+        let now = ContinuousClock.now
+        let seen = segments.compactMap { $0.freshLook(at: now)?.small?.broadcast }
+        let unseen = segments.filter { $0.lease.isChannel && $0.freshLook(at: now) == nil }
         do {
-            return try await store.plainBroadcasts(among: segments.map(\.lease))
+            return try await seen + store.plainBroadcasts(among: unseen.map(\.lease))
+        } catch {
+            orchestrator.logger.warning("cannot look at channels", metadata: ["error": "\(error)"])
+            return seen
+        }
+    }
+
+    private func channelsToMake(besides broadcasts: [PlainBroadcast]) async -> [ChannelToMake] {
+        let ready = Set(broadcasts.map(\.lease))
+        do {
+            return try await store.channelsToMake(among: segments.map(\.lease).filter { !ready.contains($0) })
         } catch {
             orchestrator.logger.warning("cannot look at channels", metadata: ["error": "\(error)"])
             return []
@@ -80,14 +97,18 @@ struct SegmentGroup: Sendable {
 
     // MARK: Small segments
 
-    /// A segment whose pushes were answered, or could not be made.
+    /// A segment for which APNs has answered, or could not be asked.
     private struct Answered: Sendable {
         let segment: SmallSegment
-        /// The pushes that were not accepted.
-        let failures: Result<SmallSegment.Failures, any Error>
+        let answer: Result<SmallSegment.Answer, any Error>
 
-        /// Whether everybody has the change.
-        var isComplete: Bool { (try? failures.get().isEmpty) ?? false }  // an error is settled apart
+        /// Whether everybody has the change, or the channel is made.
+        var isComplete: Bool { (try? answer.get().isComplete) ?? false }  // an error is settled apart
+
+        var made: MadeChannel? {
+            guard case .success(.made(let made)) = answer else { return nil }
+            return made
+        }
     }
 
     private enum Ended: Sendable {
@@ -116,14 +137,14 @@ struct SegmentGroup: Sendable {
             var open = Set(small.map(\.lease))
             var kept = ContinuousClock.now
             var mayHaveMore = false
-            var sent: [SmallSegment] = []
+            var sent: [Answered] = []
             var unsettled: [Answered] = []
             var settling = 0
             while !open.isEmpty, let ended = await group.next() {
                 switch ended {
                 case .answered(let answered) where answered.isComplete:
                     open.remove(answered.segment.lease)
-                    sent.append(answered.segment)
+                    sent.append(answered)
                 case .answered(let answered):
                     unsettled.append(answered)
                 case .settled(let segment):
@@ -156,8 +177,14 @@ struct SegmentGroup: Sendable {
     }
 
     /// - Returns: Whether some may be due again.
+    private func complete(_ sent: [Answered]) async -> Bool {
+        let made = sent.compactMap(\.made)
+        let areMadeDue = made.isEmpty ? false : await keep(made)
+        let arePushedDue = await complete(sent.map(\.segment))
+        return areMadeDue || arePushedDue
+    }
+
     private func complete(_ sent: [SmallSegment]) async -> Bool {
-        guard !sent.isEmpty else { return false }
         let (rings, broadcasts) = (sent.compactMap(\.ring), sent.compactMap(\.broadcast))
         do {
             let areRingsDue = try await rings.isEmpty ? false : store.complete(rings)
@@ -167,7 +194,7 @@ struct SegmentGroup: Sendable {
             // Their leases run out, and they are sent the same again.
             orchestrator.logger.error(
                 "small segments are not stored",
-                metadata: ["count": "\(sent.count)", "error": "\(error)"]
+                metadata: ["count": "\(rings.count + broadcasts.count)", "error": "\(error)"]
             )
             return false
         }
@@ -175,23 +202,25 @@ struct SegmentGroup: Sendable {
 
     private func answer(_ segment: SmallSegment) async -> Answered {
         do {
-            let failures: SmallSegment.Failures =
+            let answer: SmallSegment.Answer =
                 switch segment {
                 case .ring(let ring): .exceptions(try await push(ring))
                 case .broadcast(let broadcast): .broadcast(try await push(broadcast))
+                case .channel(let wanted): try await make(wanted)
                 }
-            return Answered(segment: segment, failures: .success(failures))
+            return Answered(segment: segment, answer: .success(answer))
         } catch {
-            return Answered(segment: segment, failures: .failure(error))
+            return Answered(segment: segment, answer: .failure(error))
         }
     }
 
     private func settle(_ answered: Answered) async -> SmallSegment {
         do {
-            switch (answered.segment, try answered.failures.get()) {
+            switch (answered.segment, try answered.answer.get()) {
             case (.ring(let ring), .exceptions(let exceptions)): try await settle(ring, exceptions)
             case (.broadcast(let broadcast), .broadcast(let outcome)): try await settle(broadcast, outcome)
-            case (.ring, .broadcast), (.broadcast, .exceptions): break  // never made
+            case (.channel(let wanted), .notMade(let outcome)): try await settle(wanted, outcome)
+            case (.ring, _), (.broadcast, _), (.channel, _): break  // no such answer, or complete
             }
         } catch {
             await SegmentWorker(orchestrator: orchestrator, lease: answered.segment.lease).failed(error)

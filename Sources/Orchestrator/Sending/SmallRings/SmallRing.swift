@@ -109,10 +109,6 @@ extension SmallRing {
         ) AS r
         WHERE \(unescaped: RoutineUpdate.condition) AND a.delivery = 'tokens' AND NOT a.enrolment_due
           AND r.count BETWEEN 1 AND \(mostRiders)
-          AND (a.revision = s.completed_revision + 1 OR NOT EXISTS (
-              SELECT FROM changes AS n WHERE n.activity_key = a.activity_key AND n.revision > s.completed_revision
-                AND n.revision < a.revision AND NOT \(unescaped: RoutineUpdate.isStateAlone("n"))
-          ))
           AND \(unescaped: ActivitySnapshot.hasNoStartToSend)
           AND \(unescaped: EmptyRing.hasNo("mode = 'token' AND d.state = 'due'", orderedBy: "mode, due_at"))
           AND NOT EXISTS (

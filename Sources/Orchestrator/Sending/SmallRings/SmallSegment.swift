@@ -4,17 +4,24 @@ import APNSTransport
 enum SmallSegment: Sendable {
     case ring(SmallRing)
     case broadcast(PlainBroadcast)
+    case channel(ChannelToMake)
 
-    /// What APNs did not accept.
-    enum Failures: Sendable {
+    /// What APNs has answered.
+    enum Answer: Sendable {
+        /// The pushes of a ring that were not accepted.
         case exceptions(PushExceptions)
         /// The answer to the only push of a channel.
         case broadcast(PushOutcome)
+        case made(MadeChannel)
+        case notMade(PushOutcome)
 
-        var isEmpty: Bool {
+        /// Whether it is as it should be, and can be stored together with others.
+        var isComplete: Bool {
             switch self {
             case .exceptions(let exceptions): exceptions.refused.isEmpty
             case .broadcast(let outcome): outcome.isAccepted
+            case .made: true
+            case .notMade: false
             }
         }
     }
@@ -23,6 +30,7 @@ enum SmallSegment: Sendable {
         switch self {
         case .ring(let ring): ring.lease
         case .broadcast(let broadcast): broadcast.lease
+        case .channel(let wanted): wanted.lease
         }
     }
 

@@ -1,0 +1,142 @@
+import APNSTransport
+import ActivityModel
+import FoundationEssentials
+import Postgres
+import Store
+
+/// A leased segment whose whole work is that Apple has to make its channel.
+///
+/// Many activities start at the same time: the matches of a Saturday afternoon. A ``SegmentGroup`` reads many in one
+/// statement, asks Apple for all at the same time, and stores what Apple has made in one transaction.
+struct ChannelToMake: Sendable {
+    let lease: SegmentLease
+    /// ``SegmentProgress/wakes`` when it was read.
+    let wakes: Int64
+    /// Failures in a row.
+    let failures: Int
+    let app: BundleID
+    let environment: APNSEnvironment
+    let delivery: Delivery
+    let id: ChannelID
+    let storage: ChannelStorage
+}
+
+/// A channel that Apple has made for an activity.
+struct MadeChannel: Sendable {
+    let wanted: ChannelToMake
+    let apnsID: APNSChannelID
+    /// Who has asked for it. The app may be deleted before it is stored.
+    let identity: SigningIdentity
+}
+
+extension ChannelToMake {
+    /// Of the leased channels, those that the rows of a ``selection(_:of:)`` tell of.
+    fileprivate static func read(_ leases: [SegmentLease], _ rows: Rows) throws -> [ChannelToMake] {
+        let byOwner = Dictionary(leases.map { ($0.owner, $0) }) { first, _ in first }
+        return try rows.decoded(as: (String, Int64, Int16, String, String, String, String, String).self).compactMap {
+            owner, wakes, failures, app, environment, delivery, id, storage in
+            guard let lease = byOwner[owner] else { return nil }
+            return ChannelToMake(
+                lease: lease,
+                wakes: wakes,
+                failures: Int(failures),
+                app: BundleID(stored: app),
+                environment: try .stored(environment),
+                delivery: try .stored(delivery),
+                id: ChannelID(stored: id),
+                storage: try .stored(storage)
+            )
+        }
+    }
+
+    /// Selects those of some activities whose channels a daemon has leased.
+    fileprivate static func selection(_ keys: [Int64], of daemon: UUID) -> Query {
+        """
+        SELECT s.lease_owner::text, s.wakes, s.failures, a.bundle_id, a.environment::text, a.delivery::text,
+               n.channel_id::text, n.storage::text
+        FROM unnest(\(keys)) AS l(activity_key)
+        CROSS JOIN LATERAL (
+            SELECT * FROM segments WHERE activity_key = l.activity_key AND segment = \(SegmentRows.channelSegment)
+              AND lease_daemon = \(daemon) AND lease_until > clock_timestamp() OFFSET 0
+        ) AS s
+        CROSS JOIN LATERAL (SELECT * FROM activities WHERE activity_key = l.activity_key OFFSET 0) AS a
+        CROSS JOIN LATERAL (
+            SELECT channel_id, storage FROM channels
+            WHERE activity_key = l.activity_key AND lost_at IS NULL AND state = 'creating' OFFSET 0
+        ) AS n
+        WHERE a.state = 'live' AND \(unescaped: SegmentStore.isNotHalted)
+        """
+    }
+}
+
+extension SegmentStore {
+    /// Looks which of the leased segments have to have their channel made.
+    func channelsToMake(among leases: [SegmentLease]) async throws -> [ChannelToMake] {
+        let leases = leases.filter(\.isChannel)
+        guard !leases.isEmpty else { return [] }
+        let selection = ChannelToMake.selection(leases.map(\.activityKey), of: daemon)
+        guard let rows = try await database.pipeline([.planningOnce, selection]).last else { return [] }
+        return try ChannelToMake.read(leases, rows)
+    }
+
+    /// What became of channels that Apple has made.
+    struct Kept: Sendable {
+        /// Those that their activities have got. For another one another daemon was faster, or it is not wanted any more.
+        let stored: Set<ChannelID>
+        /// Whether some segments are due now.
+        let mayHaveMore: Bool
+    }
+
+    /// Stores channels that Apple has made for activities, and ends their leases.
+    ///
+    /// A segment that has something to broadcast is due at once. So is one whose lease is lost: who has it may have looked
+    /// before this was stored.
+    func keep(_ made: [MadeChannel]) async throws -> Kept {
+        let made = made.sorted { $0.wanted.lease.activityKey < $1.wanted.lease.activityKey }
+        let (ids, apnsIDs) = (made.map(\.wanted.id.rawValue), made.map(\.apnsID.rawValue))
+        let (keys, owners) = (made.map(\.wanted.lease.activityKey), made.map(\.wanted.lease.owner))
+        let stored: Query = """
+            UPDATE channels AS c
+            SET state = 'ready', apns_channel_id = u.apns_channel_id, ready_at = clock_timestamp(), reason = NULL
+            FROM unnest(\(ids)::uuid[], \(apnsIDs)) AS u(channel_id, apns_channel_id)
+            WHERE \(unescaped: Query.byKey("c", "u", "channel_id")) AND c.channel_id = ANY(\(ids)::uuid[])
+              AND c.state = 'creating'
+            RETURNING c.channel_id::text
+            """
+        // Before the starts are looked for: a worker that finds no channel yet cannot rest until this is committed.
+        let held: Query = """
+            SELECT FROM segments
+            WHERE activity_key = ANY(\(keys)) AND segment <= \(SegmentRows.firstRing)
+            ORDER BY activity_key, segment FOR NO KEY UPDATE
+            """
+        let woken: Query = """
+            UPDATE segments AS s SET due_at = \(unescaped: SegmentRows.dueNow("s")), wakes = s.wakes + 1
+            FROM unnest(\(keys), \(owners)) AS a(activity_key, owner)
+            WHERE \(unescaped: Query.byKey("s", "a", "activity_key")) AND s.activity_key = ANY(\(keys)) AND CASE s.segment
+                WHEN \(SegmentRows.firstRing)
+                    THEN s.lease_owner IS NOT NULL OR NOT (\(unescaped: ActivitySnapshot.hasNoStartToSend))
+                WHEN \(SegmentRows.channelSegment) THEN s.lease_owner IS DISTINCT FROM a.owner::uuid
+                ELSE false END
+            """
+        let ended: Query = """
+            UPDATE segments AS s
+            SET lease_owner = NULL, lease_until = NULL, failures = 0, retry_at = NULL,
+                due_at = CASE WHEN s.wakes <> u.wakes OR s.completed_revision < (
+                        SELECT a.revision FROM activities AS a WHERE a.activity_key = s.activity_key
+                    ) THEN clock_timestamp() ELSE \(unescaped: Self.restOfChannel(at: "s.completed_revision")) END
+            FROM unnest(\(keys), \(owners), \(made.map(\.wanted.wakes))) AS u(activity_key, owner, wakes)
+            WHERE \(unescaped: Query.byKey("s", "u", "activity_key")) AND s.activity_key = ANY(\(keys))
+              AND s.segment = \(SegmentRows.channelSegment) AND s.lease_owner = u.owner::uuid
+            RETURNING coalesce(s.due_at <= clock_timestamp(), false)
+            """
+        let results = try await database.withTransaction { connection in
+            try await connection.commit([.planningOnce, stored, held, woken, ended])
+        }
+        let names = try results[1].decoded(as: String.self)
+        let isDue = try results[4].decoded(as: Bool.self).contains(true)
+        return Kept(
+            stored: Set(names.map { ChannelID(stored: $0) }),
+            mayHaveMore: isDue || results[3].affectedRows > 0
+        )
+    }
+}

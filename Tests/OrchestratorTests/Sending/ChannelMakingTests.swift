@@ -1,0 +1,167 @@
+import APITypes
+import APNSTransport
+import ActivityModel
+import OrchestratorTestSupport
+import Postgres
+import Record
+import Store
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Channels that are made together", .timeLimit(.minutes(2)))
+struct ChannelMakingTests {
+    /// Starts activities `a1`, `a2`, … without an audience.
+    private func matches(_ count: Int, in world: World) async throws {
+        for number in 1...count { try await world.start("a\(number)", delivery: .channel) }
+    }
+
+    private func group(of world: World) async throws -> SegmentGroup {
+        try await world.orchestrator.segments.takeAnnouncements()
+        return SegmentGroup(
+            orchestrator: world.orchestrator,
+            segments: try await world.orchestrator.segments.claim(limit: 100).map { LeasedSegment(lease: $0) }
+        )
+    }
+
+    /// The channels with the reasons why they are not made, in the order of the activities.
+    private func channels(_ world: World) async throws -> [String] {
+        try await world.database.query(
+            "SELECT concat_ws(' ', state, reason) FROM channels ORDER BY activity_key"
+        ).decoded(as: String.self)
+    }
+
+    @Test("Apple is asked for all at once; what it has made is stored together, and wakes nobody who has not waited")
+    func together() async throws {
+        try await withWorld { world in
+            let count = 20
+            try await matches(count, in: world)
+            let group = try await group(of: world)
+            let gate = world.recorder.close()
+            async let served = group.run()
+            await gate.arrivals(count)
+            world.recorder.open()
+            let outcome = await served
+            #expect(!outcome.hadOther && !outcome.mayHaveMore)
+            #expect(try await channels(world) == Array(repeating: "ready", count: count))
+            let transactions = try await world.number("SELECT count(DISTINCT xmin::text) FROM channels") ?? 0
+            #expect(transactions < Int64(count) / 2)
+            let busy = "SELECT count(*) FROM segments WHERE due_at IS NOT NULL OR lease_owner IS NOT NULL"
+            #expect(try await world.number(Query(unescaped: busy)) == 0)
+            for number in 1...count { try await world.update("a\(number)", score: Int64(number)) }
+            try await world.settle()
+            let pushes = world.recorder.take()
+            #expect(Set(pushes.map(\.destination)).count == count)
+            #expect(Set(pushes.compactMap(\.score)) == Set((1...count).map(Int64.init)))
+        }
+    }
+
+    @Test("One that Apple refuses is told of and waits, and the others not")
+    func refused() async throws {
+        try await withWorld { world in
+            try await matches(3, in: world)
+            world.recorder.answerCreation(with: .failed(.tooMany))
+            _ = await (try group(of: world)).run()
+            #expect(try await channels(world).sorted() == ["creating 429 TooManyRequests", "ready", "ready"])
+            #expect(try await world.events(.channelRefused).count == 1)
+            let failed: Query = "SELECT count(*) FROM segments WHERE failures = 1 AND due_at > clock_timestamp()"
+            #expect(try await world.number(failed) == 1)
+            try await world.hurry()
+            try await world.settle()
+            #expect(try await channels(world) == ["ready", "ready", "ready"])
+            #expect(world.recorder.createdChannels == 3)
+        }
+    }
+
+    @Test(
+        "A change that came before the channel, or while Apple was asked, is broadcast on it",
+        arguments: [false, true]
+    )
+    func changed(isBefore: Bool) async throws {
+        try await withWorld { world in
+            try await matches(1, in: world)
+            if isBefore { try await world.update("a1", score: 1) }
+            let group = try await group(of: world)
+            let gate = world.recorder.close()
+            async let served = group.run()
+            await gate.arrivals()
+            if !isBefore { try await world.update("a1", score: 1) }
+            world.recorder.open()
+            #expect(await served.mayHaveMore)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["channel1"])
+        }
+    }
+
+    @Test("Starts that have waited for the channel leave when it is made")
+    func starts() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01", os: "18.0")
+            try await world.start("a1", to: World.devices("d1"), delivery: .channel)
+            let leases = try await world.orchestrator.segments.claim(limit: 10)
+            let ring = try #require(leases.first(where: { $0.isFirstRing }))
+            await SegmentWorker(orchestrator: world.orchestrator, lease: ring).run()
+            #expect(world.recorder.take().isEmpty)
+            let channel = try #require(leases.first(where: { $0.isChannel }))
+            let group = SegmentGroup(orchestrator: world.orchestrator, segments: [LeasedSegment(lease: channel)])
+            #expect(await group.run().mayHaveMore)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["5a01"])
+        }
+    }
+
+    @Test("What cannot be stored is given back to Apple, and made again later")
+    func notStored() async throws {
+        try await withWorld { world in
+            try await matches(2, in: world)
+            let isAway = Atomic(false)
+            let gate = StatementGate { (_) async throws(PostgresError) in
+                if isAway.load(ordering: .relaxed) { throw PostgresError(.poolExhausted) }
+            }
+            let group = try await group(of: world.sibling(behind: gate))
+            let asked = world.recorder.close()
+            async let served = group.run()
+            await asked.arrivals(2)
+            isAway.store(true, ordering: .relaxed)
+            world.recorder.open()
+            _ = await served
+            #expect(world.recorder.deletedChannels.count == 2)
+            #expect(world.recorder.channels.isEmpty)
+            #expect(try await channels(world) == ["creating", "creating"])
+            try await world.expireLeases()
+            try await world.settle()
+            #expect(try await channels(world) == ["ready", "ready"])
+            #expect(world.recorder.channels.count == 2)
+        }
+    }
+
+    @Test("A channel that Apple has made is stored when the daemon stops, too")
+    func stopped() async throws {
+        try await withWorld { world in
+            try await matches(1, in: world)
+            let group = try await group(of: world)
+            let gate = world.recorder.close()
+            let serving = Task { await group.run() }
+            await gate.arrivals()
+            serving.cancel()
+            world.recorder.open()
+            _ = await serving.value
+            #expect(try await channels(world) == ["ready"])
+            #expect(world.recorder.channels == ["channel1"])
+        }
+    }
+
+    @Test("A worker that finds a channel to be made leaves it to a group")
+    func leftToGroup() async throws {
+        try await withWorld { world in
+            try await matches(1, in: world)
+            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+            #expect(await SegmentWorker(orchestrator: world.orchestrator, lease: lease).run())
+            #expect(world.recorder.createdChannels == 0)
+            try await world.settle()
+            #expect(world.recorder.createdChannels == 1)
+        }
+    }
+}
