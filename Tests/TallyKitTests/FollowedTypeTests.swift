@@ -33,7 +33,7 @@ struct FollowedTypeTests {
         struct There: TestAttributes { var order = "order-1" }
         let stage = Stage<There>.this
         stage.startToken = Data([0x0A, 0xFF])
-        stage.cards = [Activity(id: "card-1", attributes: There())]
+        stage.cards = [Activity(id: "card-1", attributes: There(), content: TestState())]
         let ear = Ear()
         let followed = Followed<There> { ear.take($0) }
         followed.listen()
@@ -48,7 +48,7 @@ struct FollowedTypeTests {
     @Test("a card is listened to once, and its property wins over a late stream of tokens")
     func property() async throws {
         struct Late: TestAttributes { var order = "order-1" }
-        let card = Activity(id: "card-1", attributes: Late())
+        let card = Activity(id: "card-1", attributes: Late(), content: TestState())
         let ear = Ear()
         let followed = Followed<Late> { ear.take($0) }
         followed.watch(card)
@@ -64,7 +64,7 @@ struct FollowedTypeTests {
     @Test("the stream of states is trusted if it began while the card was live", arguments: [true, false])
     func states(isLive: Bool) async throws {
         struct Over: TestAttributes { var order = "order-1" }
-        let card = Activity(id: "card-1", attributes: Over())
+        let card = Activity(id: "card-1", attributes: Over(), content: TestState())
         if !isLive { card.card.turn(.dismissed) }
         let ear = Ear()
         Followed<Over> { ear.take($0) }.watch(card)
@@ -79,7 +79,7 @@ struct FollowedTypeTests {
     func ends() async {
         struct Ended: TestAttributes { var order = "order-1" }
         let stage = Stage<Ended>.this
-        stage.cards = [Activity(id: "card-1", attributes: Ended()), Activity(id: "card-2", attributes: Ended())]
+        stage.cards = ["card-1", "card-2"].map { Activity(id: $0, attributes: Ended(), content: TestState()) }
         let followed = Followed<Ended> { _ in }
         followed.endCard("card-2")
         while stage.cards.count == 2 { await Task.yield() }
