@@ -26,6 +26,14 @@ struct FollowedTypeTests {
             }
             throw CancellationError()
         }
+
+        /// The next revision that the stream of content tells.
+        func revision() async throws -> Int {
+            for await event in stream {
+                if case .content(_, let revision) = event { return revision }
+            }
+            throw CancellationError()
+        }
     }
 
     @Test("what is there is told at once: the start token and the cards")
@@ -75,6 +83,23 @@ struct FollowedTypeTests {
         #expect(news.state == .dismissed && news.isFromStates == isLive)
     }
 
+    @Test("content with a revision is told as the property has it, and with each change")
+    func content() async throws {
+        let card = Activity(id: "card-1", attributes: Counted(), content: CountedState(number: 3))
+        let ear = Ear()
+        let followed = Followed<Counted> { ear.take($0) }
+        followed.watch(card)
+        #expect(try await ear.card().revision == 3)
+        while card.contents.listenerCount == 0 { await Task.yield() }
+        card.show(CountedState(number: nil))
+        card.show(CountedState(number: 4))
+        #expect(try await ear.revision() == 4)
+        Stage<Counted>.this.cards = [card]
+        var reading = Reading()
+        followed.read(into: &reading)
+        #expect(reading.cards.map(\.revision) == [4])
+    }
+
     @Test("a card that TallyKit ends leaves the screen")
     func ends() async {
         struct Ended: TestAttributes { var order = "order-1" }
@@ -97,3 +122,16 @@ extension TestAttributes {
 }
 
 struct TestState: Codable, Hashable, Sendable {}
+
+/// A card whose content says its revision.
+struct Counted: TallyAttributes {
+    typealias ContentState = CountedState
+
+    var tallyID: String { "order-1" }
+}
+
+struct CountedState: Codable, Hashable, Sendable, TallyContent {
+    var number: Int?
+
+    var tallyRevision: Int? { number }
+}
