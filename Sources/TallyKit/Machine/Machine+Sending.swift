@@ -118,7 +118,8 @@ extension Machine {
 
     /// Whether something is on its way or due, so that the app had better not be suspended.
     package var isBusy: Bool {
-        flights.values.contains { !$0.isDoubtful && $0.report.subject != .receipts } || asked != nil || isReading || nextReport != nil
+        flights.values.contains { !$0.isDoubtful && $0.report.subject != .receipts } || asked != nil || isReading
+            || nextReport != nil
     }
 
     /// When there is something to read or to report without an event; nil if never.
