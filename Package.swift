@@ -413,7 +413,7 @@ let package = Package(
             name: "AppLivesTests",
             dependencies: [
                 "APITypes", "ActivityModel", "HTTP1Server", "HTTPAPI", "JSON", "Orchestrator",
-                "OrchestratorTestSupport", "Postgres", "TallyKit", "TestSupport", httpTypes, nioCore,
+                "OrchestratorTestSupport", "Postgres", "Store", "TallyKit", "TestSupport", httpTypes, nioCore,
             ],
             swiftSettings: swiftSettings
         ),

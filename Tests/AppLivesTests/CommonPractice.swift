@@ -64,7 +64,7 @@ struct CommonPractice: Library {
         case .noAnswer(let number):
             if let subject = flights.removeValue(forKey: number) { fail(subject, at: now) }
         case .sent: return []
-        case .foreground, .timer, .read, .topics, .starting, .notStarted: break
+        case .foreground, .active, .background, .timer, .read, .topics, .content, .starting, .notStarted: break
         }
         ask(at: now, &actions)
         if let next = waiting.values.compactMap(\.due).min() { actions.append(.wake(at: next)) }

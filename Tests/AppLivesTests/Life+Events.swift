@@ -54,6 +54,7 @@ extension Life {
             guard phones[phone].process?.isForeground == true else { return }
             note("phone\(phone) leaves the app")
             phones[phone].process?.isForeground = false
+            deliver(.background, to: phone)
             planSuspension(phone)
         case .kill: kill(phone)
         case .killSoon:
@@ -108,7 +109,8 @@ extension Life {
         let inbox = phones[phone].inbox
         phones[phone].inbox = []
         for (push, until) in inbox where now < until {
-            plan(.push(push), on: phone, in: seconds(0.1...3, .inbox, phone), epoch: nil)
+            let chance: Chance = push.kind == .update ? .content : .inbox
+            plan(.push(push), on: phone, in: seconds(0.1...3, chance, phone), epoch: nil)
         }
     }
 
@@ -122,12 +124,29 @@ extension Life {
             note("the backend begins \(id) for \(of?.joined() ?? "everybody")")
             owners[id] = .some(of)
             running.append(id)
+            planChange(of: id, 0)
             try await server.begin(id, users: of)
         } else if let id = running.randomElement(using: &random) {
             note("the backend ends \(id)")
             running.removeAll { $0 == id }
             try await server.end(id, atOnce: random.hits(50))
         }
+    }
+
+    /// The backend changes each activity some times, at first in quick succession.
+    private func planChange(of activity: String, _ number: Int) {
+        guard number < 6 else { return }
+        let longest = Double(30 << (2 * number))
+        plan(.change(activity, number), on: 0, in: seconds(2...longest, .content), epoch: nil)
+    }
+
+    func change(_ activity: String, _ number: Int) async throws {
+        guard running.contains(activity) else { return }
+        if !late.contains(activity) {
+            note("the backend changes \(activity)")
+            try await server.change(activity)
+        }
+        planChange(of: activity, number + 1)
     }
 
     private func startOwnCard(_ phone: Int) async throws {
@@ -142,6 +161,7 @@ extension Life {
             id = "order\(number(of: "order"))-\(seed)"
             owners[id] = [user]
             running.append(id)
+            planChange(of: id, 0)
             // The app may be faster than its backend.
             if random.hits(70) { try await server.begin(id, users: []) } else { late.append(id) }
         }
@@ -152,7 +172,7 @@ extension Life {
         if random.hits(10) { return deliver(.notStarted(activity: id), to: phone) }
         phones[phone].dismissed.remove(id)
         phones[phone].swiped.remove(id)
-        let card = addCard(of: id, isAppStarted: true, on: phone)
+        let card = addCard(of: id, isAppStarted: true, revision: 1, on: phone)
         watch(card, on: phone)
     }
 
@@ -169,7 +189,7 @@ extension Life {
         phones[phone].cards[index].endAskedAt = now
         noteTold(card.id, on: phone)
         phones[phone].cards[index].isTokenTold = card.token != nil
-        deliver(.ending(seen(card)), to: phone)
+        deliver(.ending(readProperties(card)), to: phone)
         if phones[phone].process != nil {
             endByApp(card.id, on: phone)
         } else if phones[phone].kept?.ends(card.id) != true {

@@ -29,6 +29,7 @@ extension Life {
         try await checkPhone(phone, startToken: startToken)
         for (activity, cards) in cardsByActivity(phone) {
             try await checkCards(cards, of: activity, on: phone, since: began + 3, tokens)
+            try await checkShown(cards, of: activity, on: phone, before: began, tokens)
         }
         for (news, times) in phones[phone].sentInWake where times > Self.mostRepeats {
             breaks(.quiet, "\(news.short) was sent \(times) times in one wake")
@@ -91,5 +92,23 @@ extension Life {
         if !cards.contains(where: \.isLive), cards.allSatisfy({ $0.goneAt ?? now < since }), known != .none {
             breaks(.endKnown, "\(activity), Tally has \(known)")
         }
+    }
+
+    /// Whether Tally knows what a card of the sample showed when the wake began. Of later changes, a silent stream tells nothing.
+    private func checkShown(
+        _ cards: [PhoneCard],
+        of activity: String,
+        on phone: Int,
+        before began: Double,
+        _ tokens: [String: String]
+    ) async throws {
+        guard case .memory(let memory) = phones[phone].kept, running.contains(activity) else { return }
+        let live = cards.filter(\.stays)
+        guard let card = live.first, live.count == 1, let token = tokens[card.id], token == card.token,
+            card.shownAt[card.revision] ?? now < began,
+            Machine.lot(of: card.id, installation: memory.installation) < Self.receiptSampling
+        else { return }
+        let known = try await server.shownRevision(activity, on: memory.deviceID)
+        if known < card.revision { breaks(.receiptKnown, "\(card.id) shows \(card.revision), Tally has \(known)") }
     }
 }

@@ -28,6 +28,7 @@ extension Life {
 
     func send(_ report: Report, from phone: Int, _ epoch: Int) {
         checkNews(of: report, from: phone)
+        checkReceipts(of: report, from: phone)
         // Until its answer, nobody knows what Tally has.
         phones[phone].confirmed[report.subject] = nil
         phones[phone].lastSent[report.subject] = report.number
@@ -110,7 +111,7 @@ extension Life {
             // Tally looks again when the start is to be repeated.
             if case .start = push.kind { plan(.look, on: 0, in: Self.startRepeat, epoch: nil) }
             // Some are late, whatever the reason.
-            let delay = seconds(0.1...2, or: 2...300, percent: 10, .push)
+            let delay = seconds(0.1...2, or: 2...300, percent: 10, push.kind == .update ? .content : .push)
             for phone in phones.indices { plan(.push(push), on: phone, in: delay, epoch: nil) }
         }
     }
@@ -122,6 +123,9 @@ extension News {
         case .phone(let facts, let session): "phone \(facts.startTokens["Game"] ?? "-") session \(session)"
         case .topics(let topics): "topics \(topics)"
         case .card(let news): "\(news.card) \(news.reach)"
+        case .receipts(let receipts):
+            receipts.map { "\($0.card) shows \($0.revision) \($0.age.map { "for \($0) ms" } ?? "")" }
+                .joined(separator: ", ")
         }
     }
 }

@@ -101,10 +101,30 @@ extension Life {
     /// Whether a report says something new. Once a day, Tally is told again in case it has lost it.
     func checkNews(of report: Report, from phone: Int) {
         phones[phone].sentInWake[report.news, default: 0] += 1
+        // Receipts are sent again once Tally knows a card that it may not have known.
+        guard report.subject != .receipts else { return }
         guard let confirmed = phones[phone].confirmed[report.subject], confirmed.news == report.news,
             confirmed.device == report.deviceID
         else { return }
         guard (0...Machine.confirmedFor).contains(clock(phone) - confirmed.at) else { return }
         breaks(.quiet, "\(report.news.short) was confirmed")
+    }
+
+    /// Whether receipts say what their cards have shown, and since when.
+    func checkReceipts(of report: Report, from phone: Int) {
+        guard case .receipts(let receipts) = report.news else { return }
+        for receipt in receipts {
+            let card = phones[phone].card(receipt.card).map { phones[phone].cards[$0] }
+            guard let card, card.activity == receipt.activity, let shownAt = card.shownAt[receipt.revision] else {
+                breaks(.receiptTrue, "\(receipt.card) has not shown \(receipt.revision) of \(receipt.activity)")
+                continue
+            }
+            // A clock that was set hides the age.
+            guard let age = receipt.age, !card.hasClockChanged else { continue }
+            let since = now - Double(age) / 1000
+            // Ages are whole milliseconds.
+            guard since < shownAt - 0.01 || since > shownAt + Self.latestStream + 0.01 else { continue }
+            breaks(.receiptTrue, "\(card.id) shows \(receipt.revision) since \(shownAt), told: \(since)")
+        }
     }
 }

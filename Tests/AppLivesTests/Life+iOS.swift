@@ -20,6 +20,7 @@ extension Life {
                 phones[phone].process?.isForeground = true
                 note("phone\(phone) comes to the foreground")
                 deliver(.foreground, to: phone)
+                deliver(.active, to: phone)
             }
             for happening in held where phones[phone].process?.isSuspended == false {
                 try await happen(happening, on: phone)
@@ -35,6 +36,7 @@ extension Life {
         for stream in ["start", "cards", "tokens", "states"] where fault(15, .silentStreams, phone) {
             silent.insert(stream)
         }
+        if fault(15, .content, phone) { silent.insert("contents") }
         var random = dice.next(.librarySeed, phone)
         let library = kind.make(from: phones[phone].kept, vendor: phones[phone].vendor, seed: random.next())
         phones[phone].process = AppProcess(
@@ -60,6 +62,7 @@ extension Life {
         if let token = phones[phone].startToken { announce(.startToken(token), on: phone) }
         for card in visibleCards(phone) { watch(card.id, on: phone) }
         for card in phones[phone].cards where card.isLive { announce(.appeared(card: card.id), on: phone) }
+        if inForeground { deliver(.active, to: phone) }
     }
 
     func suspend(_ phone: Int) {
@@ -69,7 +72,7 @@ extension Life {
         phones[phone].process?.isForeground = false
         guard process.library.isBusy else { return }
         // TallyKit hands over to iOS what has no answer.
-        for report in process.onTheWay.values.sorted(by: { $0.number < $1.number }) {
+        for report in process.onTheWay.values.sorted(by: { $0.number < $1.number }) where report.subject.mayComeLate {
             var random = dice.next(.handOver, phone)
             let delay = Double.random(in: random.hits(70) ? 1...20 : 20...7200, using: &random)
             plan(.report(report, isLost: false, isByIOS: true), on: phone, in: delay, epoch: nil)
@@ -116,11 +119,17 @@ extension Life {
             phones[phone].process?.isStartTokenTold = true
         }
         for card in visibleCards(phone) {
-            reading.cards.append(seen(card))
+            reading.cards.append(readProperties(card))
             noteTold(card.id, on: phone)
             if let index = phones[phone].card(card.id) { phones[phone].cards[index].isTokenTold = card.token != nil }
         }
         return reading
+    }
+
+    func readProperties(_ card: PhoneCard) -> SeenCard {
+        var properties = seen(card)
+        properties.revision = card.revision
+        return properties
     }
 
     /// As the shell reads a card.
@@ -144,8 +153,10 @@ extension Life {
         if !card.state.isOver { phones[phone].process?.watchedLive.insert(id) }
         phones[phone].cards[index].isTokenTold = card.token != nil
         noteTold(id, on: phone)
-        deliver(.card(seen(card)), to: phone)
+        deliver(.card(readProperties(card)), to: phone)
         if let token = card.token { announce(.token(card: id, token), on: phone) }
+        // Nobody has said whether the stream begins with what is there.
+        if chance(50, .content, phone) { announce(.content(card: id, revision: card.revision), on: phone) }
     }
 
     /// The process was told of a card.
@@ -153,14 +164,17 @@ extension Life {
         if phones[phone].process?.told[id] == nil { phones[phone].process?.told[id] = now }
     }
 
+    /// Streams are late by no more.
+    static let latestStream: Double = 90
+
     /// Something for a stream of the process that runs, in its order; it may be late, doubled or never come.
     func announce(_ news: StreamNews, on phone: Int) {
         guard let process = phones[phone].process else { return }
         guard !process.silentStreams.contains(String(news.stream.prefix { $0 != " " })) else { return }
-        var delay = seconds(0...0.5, or: 1...90, percent: 10, .stream, phone)
+        var delay = seconds(0...0.5, or: 1...Self.latestStream, percent: 10, news.chance, phone)
         delay = max(delay, (process.streamFree[news.stream] ?? 0) - now)
         phones[phone].process?.streamFree[news.stream] = now + delay
-        for _ in 0..<(fault(8, .stream, phone) ? 2 : 1) {
+        for _ in 0..<(fault(8, news.chance, phone) ? 2 : 1) {
             plan(.stream(news), on: phone, in: delay, epoch: process.epoch)
         }
     }
@@ -186,6 +200,9 @@ extension Life {
             if state == .ended { phones[phone].process?.toldEnded.insert(id) }
             if state == .dismissed, news.isFromStates { phones[phone].process?.toldDismissed.insert(id) }
             deliver(.card(news), to: phone)
+        case .content(let id, let revision):
+            guard phones[phone].process?.watched.contains(id) == true else { return }
+            deliver(.content(card: id, revision: revision), to: phone)
         }
     }
 
@@ -215,16 +232,32 @@ extension Life {
         announce(.token(card: id, token), on: phone)
     }
 
-    func addCard(of activity: String, isAppStarted: Bool, on phone: Int) -> String {
+    func addCard(of activity: String, isAppStarted: Bool, revision: Int, on phone: Int) -> String {
         let name = "card\(phones[phone].number)"
         let id = "\(name)-\(number(of: name))-\(seed)"
         phones[phone].cards.append(
-            PhoneCard(id: id, activity: activity, startedAt: now, isAppStarted: isAppStarted)
+            PhoneCard(
+                id: id,
+                activity: activity,
+                startedAt: now,
+                isAppStarted: isAppStarted,
+                revision: revision,
+                shownAt: [revision: now]
+            )
         )
         plan(.cardAges(id), on: phone, in: Self.longestCard, epoch: nil)
         let delay = seconds(0...2, or: 5...100, percent: 10, .cardToken, phone)
         plan(.cardToken(id), on: phone, in: delay, epoch: nil)
         return id
+    }
+
+    /// A push changes what a card shows, unless the card shows something newer.
+    private func show(_ revision: Int, on id: String, of phone: Int) {
+        guard let index = phones[phone].card(id), revision > phones[phone].cards[index].revision else { return }
+        note("\(id) shows revision \(revision)")
+        phones[phone].cards[index].revision = revision
+        phones[phone].cards[index].shownAt[revision] = now
+        announce(.content(card: id, revision: revision), on: phone)
     }
 
     /// A card changes its state; the first cause counts.
@@ -259,13 +292,18 @@ extension Life {
         switch push.kind {
         case .start:
             guard phones[phone].startToken == push.token else { return }
-            let id = addCard(of: push.activity, isAppStarted: false, on: phone)
+            let id = addCard(of: push.activity, isAppStarted: false, revision: push.revision, on: phone)
             note("a push starts \(id) of \(push.activity) on phone\(phone)")
             announce(.appeared(card: id), on: phone)
             wakenByStart.append(phone)
+        case .update:
+            for card in phones[phone].cards where card.token == push.token && card.isLive {
+                show(push.revision, on: card.id, of: phone)
+            }
         case .end(let atOnce):
             for card in phones[phone].cards where card.token == push.token && card.isLive {
                 note("a push ends \(card.id)")
+                show(push.revision, on: card.id, of: phone)
                 turn(card.id, on: phone, .ended, by: .system)
                 plan(.leaveScreen(card.id), on: phone, in: atOnce ? 0.2 : 4 * 3600, epoch: nil)
             }

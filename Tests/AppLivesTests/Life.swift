@@ -5,6 +5,8 @@ final class Life {
     /// How long an app runs when it is woken, and nothing stands in its way.
     static let wake: Double = 60
     static let longestCard: Double = 8 * 3600
+    /// The share of cards of which Tally wants receipts.
+    static let receiptSampling = 0.5
 
     private struct Entry {
         let at: Double
@@ -128,6 +130,7 @@ final class Life {
             {
                 try await run(phone, inForeground: false)
             }
+        case .change(let activity, let number): try await change(activity, number)
         case .cardToken(let card): giveToken(to: card, on: phone)
         case .cardAges(let card):
             guard let index = phones[phone].card(card), phones[phone].cards[index].isLive else { return }

@@ -1,4 +1,6 @@
+import ActivityModel
 import OrchestratorTestSupport
+import Store
 import TestSupport
 
 /// Which lives are played, and with what.
@@ -47,7 +49,10 @@ struct LifePlan {
     private func play(_ seed: UInt64) async throws -> PlayedLife {
         guard isReal else { return try await play(seed, with: ModelServer(beginning: Self.beginning)) }
         var played: PlayedLife?
-        try await withWorld { world in
+        try await withWorld(
+            policy: { $0.revisionProperty = "score" },
+            settings: OrchestratorSettings(receiptSampling: Life.receiptSampling)
+        ) { world in
             played = try await play(seed, with: RealTally(world, beginning: Self.beginning))
         }
         guard let played else { throw Malformed() }

@@ -4,6 +4,7 @@
 struct Push: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
         case start
+        case update
         /// Whether the card leaves the screen with it.
         case end(atOnce: Bool)
     }
@@ -11,6 +12,8 @@ struct Push: Hashable, Sendable {
     let kind: Kind
     let token: String
     let activity: String
+    /// In its content.
+    let revision: Int
     /// Seconds for which Apple keeps it for a phone that is offline.
     let keptFor: Double
 }
@@ -42,6 +45,8 @@ protocol LifeServer: AnyObject {
 
     /// The backend creates an activity; nil users: everybody's, an empty list: none, its cards are the apps' own.
     func begin(_ activity: String, users: [String]?) async throws
+    /// The backend changes an activity.
+    func change(_ activity: String) async throws
     /// The backend ends an activity.
     func end(_ activity: String, atOnce: Bool) async throws
     /// Does what is due.
@@ -51,4 +56,6 @@ protocol LifeServer: AnyObject {
 
     func knownPhone(_ device: String) async throws -> KnownPhone?
     func knownCard(_ activity: String, on device: String) async throws -> KnownCard
+    /// The newest revision that a receipt named; 0 without one.
+    func shownRevision(_ activity: String, on device: String) async throws -> Int
 }

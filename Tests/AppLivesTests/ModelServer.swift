@@ -29,6 +29,9 @@ final class ModelServer: LifeServer {
         var users: [String]?
         var isEnded = false
         var endsAtOnce = false
+        var revision = 1
+        /// The newest that receipts named, by device.
+        var shown: [String: Int] = [:]
         var cards: [String: Card] = [:]
         var starts: [String: Start] = [:]
     }
@@ -41,6 +44,7 @@ final class ModelServer: LifeServer {
 
     private static let startRetry: Double = 120
     private static let startExpiration: Double = 600
+    private static let updateExpiration: Double = 8 * 3600
 
     let beginning: Double
     private var now: Double = 0
@@ -64,6 +68,7 @@ final class ModelServer: LifeServer {
         guard ticket.request.deviceID == report.deviceID else { return Answer(status: 403) }
         if case .activity(let id) = report.subject, !isMeant(ticket, id) { return Answer(status: 403) }
         if case .activity(let id) = report.subject, activities[id] == nil { return Answer(status: 404) }
+        if case .receipts(let receipts) = report.news { return take(receipts, report, ticket) }
         let installation = isNumbered ? report.installation : nil
         var device = devices[report.deviceID] ?? Device()
         if let installation {
@@ -78,13 +83,30 @@ final class ModelServer: LifeServer {
         devices[report.deviceID] = device
         switch report.news {
         case .phone(let facts, _): return take(facts, report, isNumbered, user: ticket.user)
-        case .topics: return Answer(status: 200, body: AnswerBody(accepted: true))
+        case .topics, .receipts: return Self.accepted
         case .card(let card): return take(card, report, isNumbered)
         }
     }
 
+    private static let accepted = Answer(
+        status: 200,
+        body: AnswerBody(accepted: true, receiptSampling: Life.receiptSampling)
+    )
+
     private static func stale(_ reason: String) -> Answer {
-        Answer(status: 200, body: AnswerBody(accepted: false, reason: reason))
+        Answer(status: 200, body: AnswerBody(accepted: false, reason: reason, receiptSampling: Life.receiptSampling))
+    }
+
+    /// Receipts of cards that it does not know, and of activities that the ticket does not name, are ignored.
+    private func take(_ receipts: [Receipt], _ report: Report, _ ticket: TicketFacts) -> Answer {
+        let id = report.deviceID
+        for receipt in receipts where ticket.request.activities?.contains(receipt.activity) ?? true {
+            guard let activity = activities[receipt.activity], receipt.revision <= activity.revision,
+                activity.cards[id] != nil || activity.starts[id] != nil
+            else { continue }
+            activities[receipt.activity]?.shown[id] = max(activity.shown[id] ?? 0, receipt.revision)
+        }
+        return Answer(status: 200, body: AnswerBody(receiptSampling: Life.receiptSampling))
     }
 
     private func isMeant(_ ticket: TicketFacts, _ id: String) -> Bool {
@@ -111,7 +133,7 @@ final class ModelServer: LifeServer {
             }
         }
         for activity in activities.keys.sorted() { enrol(id, in: activity) }
-        return Answer(status: 200, body: AnswerBody(accepted: true))
+        return Self.accepted
     }
 
     private func take(_ news: CardNews, _ report: Report, _ isNumbered: Bool) -> Answer {
@@ -127,8 +149,8 @@ final class ModelServer: LifeServer {
         }
         activities[activity]?.cards[id] = card
         activities[activity]?.starts[id, default: Start(sentAt: now)].isSettled = true
-        if activities[activity]?.isEnded == true { sendEnd(activity, to: id) }
-        return Answer(status: 200, body: AnswerBody(accepted: true))
+        if activities[activity]?.isEnded == true { sendEnd(activity, to: id) } else { sendUpdate(activity, to: id) }
+        return Self.accepted
     }
 
     // MARK: The backend
@@ -138,8 +160,31 @@ final class ModelServer: LifeServer {
         for device in devices.keys.sorted() { enrol(device, in: id) }
     }
 
+    func change(_ id: String) {
+        guard activities[id]?.isEnded == false else { return }
+        activities[id]?.revision += 1
+        for device in activities[id]?.cards.keys.sorted() ?? [] { sendUpdate(id, to: device) }
+    }
+
+    /// The newest state, unless it is that of the start.
+    private func sendUpdate(_ id: String, to device: String) {
+        guard let activity = activities[id], activity.revision > 1, let token = activity.cards[device]?.token else {
+            return
+        }
+        pushes.append(
+            Push(
+                kind: .update,
+                token: token,
+                activity: id,
+                revision: activity.revision,
+                keptFor: Self.updateExpiration
+            )
+        )
+    }
+
     func end(_ id: String, atOnce: Bool) {
         guard activities[id]?.isEnded == false else { return }
+        activities[id]?.revision += 1
         activities[id]?.isEnded = true
         activities[id]?.endsAtOnce = atOnce
         for device in activities[id]?.cards.keys.sorted() ?? [] { sendEnd(id, to: device) }
@@ -148,7 +193,13 @@ final class ModelServer: LifeServer {
     private func sendEnd(_ id: String, to device: String) {
         guard let activity = activities[id], let token = activity.cards[device]?.token else { return }
         pushes.append(
-            Push(kind: .end(atOnce: activity.endsAtOnce), token: token, activity: id, keptFor: 8 * 3600)
+            Push(
+                kind: .end(atOnce: activity.endsAtOnce),
+                token: token,
+                activity: id,
+                revision: activity.revision,
+                keptFor: Self.updateExpiration
+            )
         )
         activities[id]?.cards[device]?.token = nil
         activities[id]?.cards[device]?.isGone = true
@@ -167,8 +218,10 @@ final class ModelServer: LifeServer {
     }
 
     private func sendStart(_ id: String, to device: String) {
-        guard let token = devices[device]?.startTokens["Game"] else { return }
-        pushes.append(Push(kind: .start, token: token, activity: id, keptFor: Self.startExpiration))
+        guard let token = devices[device]?.startTokens["Game"], let revision = activities[id]?.revision else { return }
+        pushes.append(
+            Push(kind: .start, token: token, activity: id, revision: revision, keptFor: Self.startExpiration)
+        )
     }
 
     func work() -> [Push] {
@@ -193,4 +246,6 @@ final class ModelServer: LifeServer {
     func knownCard(_ activity: String, on device: String) -> KnownCard {
         activities[activity]?.cards[device]?.token.map { .token($0) } ?? .none
     }
+
+    func shownRevision(_ activity: String, on device: String) -> Int { activities[activity]?.shown[device] ?? 0 }
 }

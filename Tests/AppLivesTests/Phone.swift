@@ -29,6 +29,9 @@ struct PhoneCard: Sendable {
     var wasTold = false
     /// Whether the phone's clock was set while the card was there.
     var hasClockChanged = false
+    /// The revision of its content, and when the card began to show each that it has shown.
+    var revision: Int
+    var shownAt: [Int: Double] = [:]
 
     var isLive: Bool { cause == nil }
     /// Whether it is to stay on the screen.
@@ -41,6 +44,7 @@ enum StreamNews: Sendable {
     case appeared(card: String)
     case token(card: String, String)
     case state(card: String, CardState)
+    case content(card: String, revision: Int)
 
     /// News of one stream stay in order.
     var stream: String {
@@ -49,8 +53,12 @@ enum StreamNews: Sendable {
         case .appeared: "cards"
         case .token(let card, _): "tokens of \(card)"
         case .state(let card, _): "states of \(card)"
+        case .content(let card, _): "contents of \(card)"
         }
     }
+
+    /// Changes of content came later than the other kinds, and shift none of their draws.
+    var chance: Chance { if case .content = self { .content } else { .stream } }
 }
 
 /// The process of an app.
@@ -177,6 +185,8 @@ enum Happening {
     /// A report reaches Tally. `isByIOS`: after the app was suspended.
     case report(Report, isLost: Bool, isByIOS: Bool)
     case push(Push)
+    /// The backend changes an activity, and how many times it has before.
+    case change(String, Int)
     case cardToken(String)
     /// iOS ends a card that is too old, or takes it from the screen.
     case cardAges(String)

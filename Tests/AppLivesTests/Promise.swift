@@ -18,5 +18,7 @@ enum Promise: String, CaseIterable, Sendable {
     case rightCause = "the app is told rightly who ended a card"
     case nothingAfterSignOut = "nothing of a signed-out user stays"
     case twoPhones = "two phones are two devices"
+    case receiptTrue = "a receipt says what a card has shown, and since when"
+    case receiptKnown = "Tally knows within one wake what a card of the sample shows"
     case quiet = "an app that has nothing new to say is quiet"
 }

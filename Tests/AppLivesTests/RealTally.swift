@@ -32,6 +32,7 @@ final class RealTally: LifeServer {
     private var tickets: [String: Double] = [:]
     private var hasNews = false
     private var lastLook = 0.0
+    private var changes = 0
 
     init(_ world: World, beginning: Double) {
         self.world = world
@@ -84,7 +85,7 @@ final class RealTally: LifeServer {
         hasNews = true
         let body = ByteBuffer(bytes: try report.body())
         let head = HTTPRequest(
-            method: .put,
+            method: report.subject == .receipts ? .post : .put,
             scheme: "http",
             authority: "tally",
             path: "/v1/apps/\(world.app.rawValue)/\(report.path)",
@@ -114,6 +115,15 @@ final class RealTally: LifeServer {
         }
     }
 
+    func change(_ activity: String) async throws {
+        try await catchUp()
+        hasNews = true
+        changes += 1
+        // Its revision takes the place of the score, so something else must change.
+        let note = JSONValue.string("change \(changes)")
+        try await world.update(activity, score: 0) { $0.contentState["note"] = note }
+    }
+
     func end(_ activity: String, atOnce: Bool) async throws {
         try await catchUp()
         hasNews = true
@@ -134,15 +144,20 @@ final class RealTally: LifeServer {
     private static func push(_ sent: Recorder.Push) -> Push? {
         let stamp = sent.aps["timestamp"]?.int64 ?? 0
         let keptFor = Double(max(0, (sent.expiration ?? stamp) - stamp))
+        let kind: Push.Kind
         switch sent.event {
-        case "start":
-            let activity = sent.aps["attributes"]?.object?["home"]?.string ?? ""
-            return Push(kind: .start, token: sent.destination, activity: activity, keptFor: keptFor)
-        case "end":
-            let atOnce = sent.aps["dismissal-date"]?.int64.map { $0 <= stamp + 1 } == true
-            return Push(kind: .end(atOnce: atOnce), token: sent.destination, activity: "", keptFor: keptFor)
+        case "start": kind = .start
+        case "update": kind = .update
+        case "end": kind = .end(atOnce: sent.aps["dismissal-date"]?.int64.map { $0 <= stamp + 1 } == true)
         default: return nil
         }
+        return Push(
+            kind: kind,
+            token: sent.destination,
+            activity: sent.aps["attributes"]?.object?["home"]?.string ?? "",
+            revision: sent.score.map { Int($0) } ?? 0,
+            keptFor: keptFor
+        )
     }
 
     // MARK: What Tally knows
@@ -163,6 +178,11 @@ final class RealTally: LifeServer {
         let card = try await world.tables.cards().first { $0.device == device && $0.activity == activity }
         guard let card, let token = card.token, !["rejected", "dead", "over"].contains(card.state) else { return .none }
         return .token(token)
+    }
+
+    func shownRevision(_ activity: String, on device: String) async throws -> Int {
+        let page = try await world.orchestrator.subscriptions(world.app, ActivityID(stored: activity), PageRequest())
+        return page.items.first { $0.deviceID.rawValue == device }?.shownRevision.map { Int($0) } ?? 0
     }
 }
 

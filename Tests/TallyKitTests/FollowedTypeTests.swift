@@ -26,6 +26,14 @@ struct FollowedTypeTests {
             }
             throw CancellationError()
         }
+
+        /// The next revision that the stream of content tells.
+        func revision() async throws -> Int {
+            for await event in stream {
+                if case .content(_, let revision) = event { return revision }
+            }
+            throw CancellationError()
+        }
     }
 
     @Test("what is there is told at once: the start token and the cards")
@@ -33,7 +41,7 @@ struct FollowedTypeTests {
         struct There: TestAttributes { var order = "order-1" }
         let stage = Stage<There>.this
         stage.startToken = Data([0x0A, 0xFF])
-        stage.cards = [Activity(id: "card-1", attributes: There())]
+        stage.cards = [Activity(id: "card-1", attributes: There(), content: TestState())]
         let ear = Ear()
         let followed = Followed<There> { ear.take($0) }
         followed.listen()
@@ -48,7 +56,7 @@ struct FollowedTypeTests {
     @Test("a card is listened to once, and its property wins over a late stream of tokens")
     func property() async throws {
         struct Late: TestAttributes { var order = "order-1" }
-        let card = Activity(id: "card-1", attributes: Late())
+        let card = Activity(id: "card-1", attributes: Late(), content: TestState())
         let ear = Ear()
         let followed = Followed<Late> { ear.take($0) }
         followed.watch(card)
@@ -64,7 +72,7 @@ struct FollowedTypeTests {
     @Test("the stream of states is trusted if it began while the card was live", arguments: [true, false])
     func states(isLive: Bool) async throws {
         struct Over: TestAttributes { var order = "order-1" }
-        let card = Activity(id: "card-1", attributes: Over())
+        let card = Activity(id: "card-1", attributes: Over(), content: TestState())
         if !isLive { card.card.turn(.dismissed) }
         let ear = Ear()
         Followed<Over> { ear.take($0) }.watch(card)
@@ -75,11 +83,28 @@ struct FollowedTypeTests {
         #expect(news.state == .dismissed && news.isFromStates == isLive)
     }
 
+    @Test("content with a revision is told as the property has it, and with each change")
+    func content() async throws {
+        let card = Activity(id: "card-1", attributes: Counted(), content: CountedState(number: 3))
+        let ear = Ear()
+        let followed = Followed<Counted> { ear.take($0) }
+        followed.watch(card)
+        #expect(try await ear.card().revision == 3)
+        while card.contents.listenerCount == 0 { await Task.yield() }
+        card.show(CountedState(number: nil))
+        card.show(CountedState(number: 4))
+        #expect(try await ear.revision() == 4)
+        Stage<Counted>.this.cards = [card]
+        var reading = Reading()
+        followed.read(into: &reading)
+        #expect(reading.cards.map(\.revision) == [4])
+    }
+
     @Test("a card that TallyKit ends leaves the screen")
     func ends() async {
         struct Ended: TestAttributes { var order = "order-1" }
         let stage = Stage<Ended>.this
-        stage.cards = [Activity(id: "card-1", attributes: Ended()), Activity(id: "card-2", attributes: Ended())]
+        stage.cards = ["card-1", "card-2"].map { Activity(id: $0, attributes: Ended(), content: TestState()) }
         let followed = Followed<Ended> { _ in }
         followed.endCard("card-2")
         while stage.cards.count == 2 { await Task.yield() }
@@ -97,3 +122,16 @@ extension TestAttributes {
 }
 
 struct TestState: Codable, Hashable, Sendable {}
+
+/// A card whose content says its revision.
+struct Counted: TallyAttributes {
+    typealias ContentState = CountedState
+
+    var tallyID: String { "order-1" }
+}
+
+struct CountedState: Codable, Hashable, Sendable, TallyContent {
+    var number: Int?
+
+    var tallyRevision: Int? { number }
+}

@@ -20,6 +20,8 @@ struct Life {
     var endings: [CardEnding] = []
     var endedCards: [String] = []
     var wake: Moment?
+    /// The share of cards of which Tally wants receipts; nil: its answers do not say it.
+    var receiptSampling: Double?
     /// What was stored last.
     var stored: Memory?
     /// The process dies after so many more actions.
@@ -84,10 +86,11 @@ struct Life {
         }
     }
 
-    /// Answers the oldest report.
-    mutating func answer(_ answer: Answer = Answer(status: 200, body: AnswerBody(accepted: true))) {
+    /// Answers the oldest report; nil: Tally takes it.
+    mutating func answer(_ answer: Answer? = nil) {
         guard !onTheWay.isEmpty else { return }
-        handle(.answer(onTheWay.removeFirst().number, answer))
+        let taken = Answer(status: 200, body: AnswerBody(accepted: true, receiptSampling: receiptSampling))
+        handle(.answer(onTheWay.removeFirst().number, answer ?? taken))
     }
 
     /// Takes every report, and those that follow from it.
@@ -112,10 +115,23 @@ struct Life {
     }
 
     /// A card appears on the screen, with a token unless told otherwise.
-    mutating func appear(_ id: String, of activity: String = "final", token: String? = "aa01") {
-        let card = SeenCard(id: id, activity: activity, type: "GameAttributes", updateToken: token)
+    mutating func appear(
+        _ id: String,
+        of activity: String = "final",
+        token: String? = "aa01",
+        revision: Int? = nil
+    ) {
+        var card = SeenCard(id: id, activity: activity, type: "GameAttributes", updateToken: token)
+        card.revision = revision
         reading.cards.append(card)
         handle(.card(card))
+    }
+
+    /// A push changes what a card shows, and a stream tells it unless it is silent.
+    mutating func show(_ id: String, _ revision: Int, isTold: Bool = true) {
+        guard let index = reading.cards.firstIndex(where: { $0.id == id }) else { return }
+        reading.cards[index].revision = revision
+        if isTold { handle(.content(card: id, revision: revision)) }
     }
 
     mutating func turn(_ id: String, _ state: CardState) {
@@ -123,6 +139,7 @@ struct Life {
         reading.cards[index].state = state
         var card = reading.cards[index]
         card.isFromStates = true
+        card.revision = nil
         if state == .dismissed { reading.cards.remove(at: index) }
         handle(.card(card))
     }
@@ -132,6 +149,11 @@ struct Life {
         sent.last { $0.subject == .activity(activity) }.flatMap {
             if case .card(let card) = $0.news { card.reach } else { nil }
         }
+    }
+
+    /// The receipts of each report that had some.
+    var receipts: [[Receipt]] {
+        sent.compactMap { if case .receipts(let receipts) = $0.news { receipts } else { nil } }
     }
 
     var reportedFacts: PhoneFacts? {

@@ -4,6 +4,8 @@ import Synchronization
 @testable import TallyKit
 import Testing
 
+private let someReceipts = News.receipts([Receipt(card: "card-1", activity: "final", revision: 2, age: 5000)])
+
 /// Reports on their way: the app's session, the one of iOS, and the answers of both.
 @MainActor
 @Suite("The sender of reports", .serialized)
@@ -83,14 +85,18 @@ struct ReportSenderTests {
         )
     }
 
-    private static func report(_ number: Int, topics: [String]? = nil) -> Report {
+    private static func report(
+        _ number: Int,
+        _ subject: Subject = .activity("final"),
+        _ news: News = .card(CardNews(card: "card-1", reach: .gone))
+    ) -> Report {
         Report(
             number: number,
-            subject: topics == nil ? .activity("final") : .topics,
+            subject: subject,
             deviceID: "phone-1",
             installation: "first",
             ticket: "a ticket",
-            news: topics.map { .topics($0) } ?? .card(CardNews(card: "card-1", reach: .gone)),
+            news: news,
             facts: PhoneFacts(environment: "production", osVersion: "18.1", appVersion: "2.10")
         )
     }
@@ -169,10 +175,27 @@ struct ReportSenderTests {
         #expect(Network.state.withLock { $0.requests }.count == 2)
     }
 
-    @Test("topics are not left to iOS, which may send them after a newer list")
-    func keepsTopics() async throws {
+    @Test("receipts are a POST, and the answer says of which share of cards Tally wants them")
+    func receipts() async throws {
+        Network.state.withLock { $0.reply?.body = #"{"device_id":"phone-1","receipt_sampling":0.25}"# }
+        sender.send(Self.report(7, .receipts, someReceipts))
+        guard case .answer(7, let answer) = try await nextEvent() else { return #expect(Bool(false)) }
+        #expect(answer == Answer(status: 200, body: AnswerBody(receiptSampling: 0.25)))
+        let request = try #require(Network.state.withLock { $0.requests }.first)
+        #expect(request.httpMethod == "POST")
+        #expect(
+            request.url?.absoluteString
+                == "https://tally.example.com:8443/v1/apps/com.example.matchday/devices/phone-1/receipts"
+        )
+    }
+
+    @Test(
+        "what would be wrong if it came late is not left to iOS: topics and receipts",
+        arguments: [(.topics, .topics(["team:ajax"])), (.receipts, someReceipts)] as [(Subject, News)]
+    )
+    func keeps(subject: Subject, news: News) async throws {
         Network.state.withLock { $0.isHolding = true }
-        sender.send(Self.report(7, topics: ["team:ajax"]))
+        sender.send(Self.report(7, subject, news))
         let held = try await held(1)
         sender.handOver()
         // If iOS had it, no event would come.

@@ -19,6 +19,8 @@ package struct Card: Codable, Hashable, Sendable {
     package var repeats: Pause?
     /// Whether Tally has confirmed how to reach it.
     package var isConfirmed = false
+    /// What it shows; nil if its content does not say it, or if Tally wants no receipts of it.
+    package var shown: Shown?
 
     /// Whether it is to be reported as live.
     var isLive: Bool { !state.isOver && endedByApp == nil && ending == nil }

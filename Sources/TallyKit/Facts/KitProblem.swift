@@ -23,7 +23,7 @@ public struct KitProblem: Error, Hashable, Sendable, CustomStringConvertible {
         /// Tally does not know the activity of a card yet. TallyKit reports the card until it does.
         public static let activityUnknown = Self(kind: .activityUnknown)
         /// Tally refused a report, and `field` says which part of it. It is sent again at the next launch, or when it
-        /// changes.
+        /// changes. Receipts are dropped.
         public static let reportRefused = Self(kind: .reportRefused)
         /// Another phone reports with this phone's id. TallyKit takes a new id and reports everything again.
         public static let installationReplaced = Self(kind: .installationReplaced)

@@ -3,6 +3,7 @@ package enum News: Codable, Hashable, Sendable {
     case phone(PhoneFacts, session: Int)
     case topics([String])
     case card(CardNews)
+    case receipts([Receipt])
 
     /// Whether it says that a card is gone.
     var isGone: Bool { if case .card(let card) = self { card.reach == .gone } else { false } }
@@ -25,5 +26,22 @@ package struct CardNews: Codable, Hashable, Sendable {
         self.card = card
         self.reach = reach
         self.revision = revision
+    }
+}
+
+/// Which revision a card shows.
+package struct Receipt: Codable, Hashable, Sendable {
+    /// ActivityKit's id.
+    package let card: String
+    package let activity: String
+    package let revision: Int
+    /// How long before the report the card began to show it, in milliseconds; nil if the app found it there.
+    package let age: Int?
+
+    package init(card: String, activity: String, revision: Int, age: Int?) {
+        self.card = card
+        self.activity = activity
+        self.revision = revision
+        self.age = age
     }
 }

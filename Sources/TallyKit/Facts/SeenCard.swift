@@ -10,6 +10,8 @@ package struct SeenCard: Hashable, Sendable {
     package var updateToken: String?
     /// Whether the stream of states told it, and has done so since the card was live. Then no state was left out.
     package var isFromStates: Bool
+    /// The revision in its content; nil if the content does not say it, or was not read.
+    package var revision: Int?
 
     package init(
         id: String,
@@ -17,7 +19,8 @@ package struct SeenCard: Hashable, Sendable {
         type: String,
         state: CardState = .active,
         updateToken: String? = nil,
-        isFromStates: Bool = false
+        isFromStates: Bool = false,
+        revision: Int? = nil
     ) {
         self.id = id
         self.activity = activity
@@ -25,5 +28,6 @@ package struct SeenCard: Hashable, Sendable {
         self.state = state
         self.updateToken = updateToken
         self.isFromStates = isFromStates
+        self.revision = revision
     }
 }

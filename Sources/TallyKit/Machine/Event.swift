@@ -4,6 +4,9 @@ package enum Event: Sendable {
     case launched(PhoneFacts)
     /// The app came to the foreground.
     case foreground
+    /// The app takes input from now on, or is no longer on the screen.
+    case active
+    case background
     /// The time of ``Action/wake(at:)`` has come.
     case timer
     /// The answer to ``Action/read``.
@@ -14,6 +17,8 @@ package enum Event: Sendable {
     case deviceToken(String)
     /// A stream told a card, its state or its token.
     case card(SeenCard)
+    /// A stream told that the content of a card has changed, and to which revision.
+    case content(card: String, revision: Int)
     /// The app is about to start a card, and whether it could.
     case starting(activity: String, AppStart)
     case notStarted(activity: String)
@@ -63,18 +68,27 @@ package struct AnswerBody: Codable, Hashable, Sendable {
     package var code: String?
     package var detail: String?
     package var errors: [Field]?
+    /// The share of cards of which Tally wants receipts.
+    package var receiptSampling: Double?
+
+    private enum CodingKeys: String, CodingKey {
+        case accepted, reason, code, detail, errors
+        case receiptSampling = "receipt_sampling"
+    }
 
     package init(
         accepted: Bool? = nil,
         reason: String? = nil,
         code: String? = nil,
         detail: String? = nil,
-        errors: [Field]? = nil
+        errors: [Field]? = nil,
+        receiptSampling: Double? = nil
     ) {
         self.accepted = accepted
         self.reason = reason
         self.code = code
         self.detail = detail
         self.errors = errors
+        self.receiptSampling = receiptSampling
     }
 }

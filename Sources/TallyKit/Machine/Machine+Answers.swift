@@ -2,6 +2,7 @@ extension Machine {
     mutating func take(_ answer: Answer, to number: Int, at now: Moment, _ actions: inout [Action]) {
         guard let flight = flights.removeValue(forKey: number) else { return }
         let subject = flight.report.subject
+        if let share = answer.body.receiptSampling { memory.receiptSampling = share }
         switch answer.status {
         case 200..<300 where answer.body.accepted != false:
             confirm(flight, at: now)
@@ -12,16 +13,18 @@ extension Machine {
         case 404 where flight.report.news.isGone:
             // Tally has no such card either.
             confirm(flight, at: now)
-        case 404:
+        case 404 where subject != .receipts:
             let code: KitProblem.Code = subject.activity == nil ? .reportRefused : .activityUnknown
             trials[subject, default: Trial()].fail(at: now, using: &random)
             tell(problem(code, answer, subject), &actions)
         case 408, 429, 500...:
-            if let pause = answer.retryAfter { memory.pause = Pause(min(pause, Trial.longestWait), from: now) }
-            trials[subject, default: Trial()].fail(at: now, least: answer.retryAfter ?? 0, using: &random)
-            tell(problem(.noAnswer, answer, subject), &actions)
+            wait(for: answer, subject, at: now, &actions)
         default:
-            trials[subject, default: Trial()].parkedNews = flight.report.news
+            if subject == .receipts {
+                settleReceipts(of: flight, .refused)
+            } else {
+                trials[subject, default: Trial()].parkedNews = flight.report.news
+            }
             tell(problem(.reportRefused, answer, subject), &actions)
         }
     }
@@ -31,7 +34,19 @@ extension Machine {
         let subject = flight.report.subject
         if subject == .phone { memory.hasToldUser = false }
         trials[subject, default: Trial()].fail(at: now, using: &random)
-        tell(KitProblem(.noAnswer, activity: subject.activity), &actions)
+        if subject != .receipts { tell(KitProblem(.noAnswer, activity: subject.activity), &actions) }
+    }
+
+    /// Tally is busy. It refuses receipts first, so that holds back no report, and is no problem.
+    private mutating func wait(for answer: Answer, _ subject: Subject, at now: Moment, _ actions: inout [Action]) {
+        let pause = answer.retryAfter.map { Pause(min($0, Trial.longestWait), from: now) }
+        trials[subject, default: Trial()].fail(at: now, least: answer.retryAfter ?? 0, using: &random)
+        if subject == .receipts {
+            memory.receiptPause = pause ?? memory.receiptPause
+        } else {
+            memory.pause = pause ?? memory.pause
+            tell(problem(.noAnswer, answer, subject), &actions)
+        }
     }
 
     private mutating func confirm(_ flight: Flight, at now: Moment) {
@@ -50,9 +65,14 @@ extension Machine {
             if case .topics(let topics) = confirmed.news { memory.toldTopics = topics }
         case .activity(let activity):
             memory.confirmedCards[activity] = confirmed
-            if case .card(let news) = confirmed.news, news.reach != .gone {
+            if case .card(let news) = confirmed.news, news.reach != .gone,
+                memory.cards[news.card]?.isConfirmed == false
+            {
                 memory.cards[news.card]?.isConfirmed = true
+                // Tally ignores receipts of cards that it does not know yet.
+                memory.cards[news.card]?.shown?.outcome = nil
             }
+        case .receipts: settleReceipts(of: flight, .taken)
         }
         settle(flight.report.subject)
     }
@@ -68,6 +88,8 @@ extension Machine {
         memory.renew(deviceID: Self.id(&random), installation: Self.id(&random))
         flights = [:]
         asked = nil
+        // Receipts may be wanted of other cards now.
+        lastReading = nil
         tell(KitProblem(.installationReplaced), &actions)
     }
 

@@ -40,6 +40,7 @@ extension Machine {
     mutating func see(_ seen: SeenCard, at now: Moment, _ actions: inout [Action]) {
         // Only the stream of states tells what came before.
         guard seen.state != .dismissed || seen.isFromStates else { return }
+        defer { if let revision = seen.revision { show(revision, on: seen.id, since: nil, at: now) } }
         missing.remove(seen.id)
         guard var card = memory.cards[seen.id] else {
             // A card that was over before it was seen is nobody's news.

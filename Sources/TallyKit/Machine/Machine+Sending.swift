@@ -13,7 +13,7 @@ extension Machine {
         }
         if areLateStartsOver(at: now) || areRepeatsOver(at: now) { lastReading = nil }
         guard memory.facts != nil else { return }
-        let due = subjects.filter { dueNews(of: $0, at: now) != nil && waits($0, at: now) == nil }
+        let due = (subjects + [.receipts]).filter { dueNews(of: $0, at: now) != nil && waits($0, at: now) == nil }
         // Whatever is reported is read first: a stream may be silent or late.
         guard let reading = lastReading, (0...Self.readingServes).contains(now - reading) || due.isEmpty else {
             read(&actions)
@@ -28,7 +28,7 @@ extension Machine {
         actions.append(.read)
     }
 
-    /// All that there is to report on, the phone first: Tally then knows who has it.
+    /// All that Tally must know, the phone first: Tally then knows who has it.
     private var subjects: [Subject] {
         [.phone, .topics] + memory.activities.map { .activity($0) }
     }
@@ -50,6 +50,9 @@ extension Machine {
             // A reading has missed the card, and the next one decides.
             if let news, !news.isGone, case .card(let card) = news, missing.contains(card.card) { return nil }
             confirmed = memory.confirmedCards[activity]
+        case .receipts:
+            let receipts = dueReceipts(at: now)
+            return receipts.isEmpty ? nil : .receipts(receipts)
         }
         guard let news, news != trials[subject]?.parkedNews else { return nil }
         guard let confirmed, confirmed.news == news else { return news }
@@ -63,13 +66,15 @@ extension Machine {
         if let flight = flights.values.first(where: { $0.report.subject == subject && !$0.isDoubtful }) {
             return flight.since + Self.givenUpAfter
         }
-        return [memory.pause?.end(at: now), trials[subject]?.due(at: now)].compactMap(\.self).max()
+        var ends = [memory.pause?.end(at: now), trials[subject]?.due(at: now)]
+        if subject == .receipts { ends += [memory.receiptPause?.end(at: now), gathering?.end(at: now)] }
+        return ends.compactMap(\.self).max()
     }
 
     private mutating func send(_ subject: Subject, at now: Moment, _ actions: inout [Action]) {
         guard let news = dueNews(of: subject, at: now), let facts = memory.facts else { return }
         guard let ticket = memory.ticket, ticket.session == memory.session, ticket.isGood(at: now),
-            covers(ticket, subject)
+            covers(ticket, subject, news)
         else {
             ask(for: subject, at: now, &actions)
             return
@@ -87,6 +92,7 @@ extension Machine {
         case .phone: if memory.confirmedPhone?.news != news { memory.confirmedPhone = nil }
         case .topics: if memory.confirmedTopics?.news != news { memory.confirmedTopics = nil }
         case .activity(let id): if memory.confirmedCards[id]?.news != news { memory.confirmedCards[id] = nil }
+        case .receipts: gathering = nil
         }
         memory.generation += 1
         if subject == .topics { memory.toldTopics = memory.namedTopics }
@@ -112,16 +118,25 @@ extension Machine {
 
     /// Whether something is on its way or due, so that the app had better not be suspended.
     package var isBusy: Bool {
-        flights.values.contains { !$0.isDoubtful } || asked != nil || isReading || nextReport != nil
+        flights.values.contains { !$0.isDoubtful && $0.report.subject != .receipts } || asked != nil || isReading
+            || nextReport != nil
     }
 
     /// When there is something to read or to report without an event; nil if never.
     func nextReport(at now: Moment) -> Moment? {
         guard memory.facts != nil else { return nil }
         var moments = [secondReading?.until, tokenReading?.end(at: now)]
-        for subject in subjects where dueNews(of: subject, at: now) != nil {
-            moments.append(waits(subject, at: now) ?? (asked == nil ? ticketTrial.due(at: now) : nil))
-        }
+        for subject in subjects { moments.append(nextTry(of: subject, at: now)) }
         return moments.compactMap(\.self).min()
+    }
+
+    /// When receipts are to be tried without an event; nil if never.
+    func nextReceipts(at now: Moment) -> Moment? {
+        memory.facts == nil ? nil : nextTry(of: .receipts, at: now)
+    }
+
+    private func nextTry(of subject: Subject, at now: Moment) -> Moment? {
+        guard dueNews(of: subject, at: now) != nil else { return nil }
+        return waits(subject, at: now) ?? (asked == nil ? ticketTrial.due(at: now) : nil)
     }
 }

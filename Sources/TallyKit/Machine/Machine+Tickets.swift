@@ -1,9 +1,17 @@
 extension Machine {
+    /// Whether Tally takes all of a report with a ticket.
+    func covers(_ ticket: HeldTicket, _ subject: Subject, _ news: News) -> Bool {
+        switch news {
+        case .phone: true
+        case .topics: Set(memory.namedTopics).isSubset(of: ticket.topics ?? [])
+        case .card: subject.activity.map { covers(ticket, $0) } ?? true
+        case .receipts(let receipts): receipts.allSatisfy { covers(ticket, $0.activity) }
+        }
+    }
+
     /// Tally knows by itself the cards that pushes started. A ticket that names activities covers no others.
-    func covers(_ ticket: HeldTicket, _ subject: Subject) -> Bool {
-        if subject == .topics { return Set(memory.namedTopics).isSubset(of: ticket.topics ?? []) }
-        guard let activity = subject.activity else { return true }
-        return ticket.activities?.contains(activity) ?? !mustBeNamed(activity)
+    private func covers(_ ticket: HeldTicket, _ activity: String) -> Bool {
+        ticket.activities?.contains(activity) ?? !mustBeNamed(activity)
     }
 
     /// Cards that the app started, and those that Tally refused under a ticket without names.

@@ -27,12 +27,15 @@ extension Machine {
         ticketTrial = Trial()
         trials[.phone] = nil
         trials[.topics] = nil
+        trials[.receipts] = nil
     }
 
     /// All cards of the user who leaves end.
     private mutating func leave(_ user: String, at now: Moment, _ actions: inout [Action]) {
         memory.leaver = user
         memory.starting = [:]
+        memory.lastCardOfLeaver = memory.cardCount
+        for id in memory.cards.keys { memory.cards[id]?.shown = nil }
         for card in memory.cards.values.sorted(by: { $0.number < $1.number }) where card.isLive {
             endCard(card.id, .signedOut, at: now, &actions)
         }

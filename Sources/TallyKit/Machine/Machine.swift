@@ -29,6 +29,10 @@ package struct Machine: Sendable {
     var missing: Set<String> = []
     /// Cards that this process asked iOS to end.
     var endsAsked: Set<String> = []
+    /// Since when the app is on the screen; nil while it is not.
+    var onScreenSince: Moment?
+    /// Until receipts wait for others, so that one request takes them all.
+    var gathering: Pause?
     /// Problems that were told, until the subject succeeds.
     var told: Set<KitProblem> = []
     var wake: Moment?
@@ -65,8 +69,10 @@ package struct Machine: Sendable {
         take(event, at: now, &actions)
         work(at: now, &actions)
         nextReport = nextReport(at: now)
-        // The end of late starts and of repeats is worth no background time.
-        let ends = memory.cards.values.map { $0.repeats?.end(at: now) } + [memory.lateStarts?.end(at: now), nextReport]
+        // The end of late starts and of repeats is worth no background time, and receipts are not, either.
+        let ends =
+            memory.cards.values.map { $0.repeats?.end(at: now) }
+            + [memory.lateStarts?.end(at: now), nextReceipts(at: now), nextReport]
         let next = ends.compactMap(\.self).min()
         if next != wake {
             wake = next
@@ -80,6 +86,8 @@ package struct Machine: Sendable {
         switch event {
         case .launched(let facts): launch(facts, at: now)
         case .foreground: foreground(at: now)
+        case .active: onScreenSince = onScreenSince ?? now
+        case .background: onScreenSince = nil
         case .timer: (wake, isTimer) = (nil, true)
         case .read(let reading): take(reading, at: now, &actions)
         case .startToken(let type, let token):
@@ -89,6 +97,8 @@ package struct Machine: Sendable {
             lastReading = nil
         case .deviceToken(let token): memory.facts?.deviceToken = token
         case .card(let card): see(card, at: now, &actions)
+        case .content(let card, let revision):
+            show(revision, on: card, since: isWatching(at: now) ? now : nil, at: now)
         case .starting(let activity, let start): memory.starting[activity] = start
         case .notStarted(let activity): memory.starting[activity] = nil
         case .ending(let card):

@@ -15,17 +15,26 @@ extension Memory {
         }
     }
 
+    /// The card by which Tally should know an activity on this phone.
+    func card(of activity: String) -> Card? {
+        let ofActivity = cards.values.filter { $0.activity == activity }.sorted { $0.number < $1.number }
+        // A duplicate was never Tally's card: the elder one is what is gone.
+        return ofActivity.first(where: \.isLive) ?? ofActivity.last { $0.endedByApp != .duplicate } ?? ofActivity.last
+    }
+
     /// What Tally should know of an activity's card on this phone; nil while there is nothing to say.
     func news(of activity: String) -> CardNews? {
-        let ofActivity = cards.values.filter { $0.activity == activity }.sorted { $0.number < $1.number }
-        if let card = ofActivity.first(where: \.isLive) {
-            if let channel = card.start?.channel {
-                return CardNews(card: card.id, reach: .channel(channel), revision: card.start?.revision)
-            }
-            return card.updateToken.map { CardNews(card: card.id, reach: .token($0), revision: card.start?.revision) }
+        guard let card = card(of: activity) else { return nil }
+        guard card.isLive else { return CardNews(card: card.id, reach: .gone, revision: nil) }
+        if let channel = card.start?.channel {
+            return CardNews(card: card.id, reach: .channel(channel), revision: card.start?.revision)
         }
-        // A duplicate was never Tally's card: the elder one is what is gone.
-        let gone = ofActivity.last { $0.endedByApp != .duplicate } ?? ofActivity.last
-        return gone.map { CardNews(card: $0.id, reach: .gone, revision: nil) }
+        return card.updateToken.map { CardNews(card: card.id, reach: .token($0), revision: card.start?.revision) }
+    }
+
+    /// Whether Tally can know the card of an activity: the app has reported it, or a push started it.
+    func isKnown(_ activity: String) -> Bool {
+        guard let news = news(of: activity) else { return card(of: activity)?.start == nil }
+        return confirmedCards[activity]?.news == .card(news)
     }
 }

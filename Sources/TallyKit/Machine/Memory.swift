@@ -42,6 +42,12 @@ package struct Memory: Codable, Hashable, Sendable {
     package var confirmedCards: [String: Confirmed] = [:]
     /// Cards that the app is about to start, by activity.
     package var starting: [String: AppStart] = [:]
+    /// The share of cards of which Tally wants receipts; nil until Tally has said it.
+    package var receiptSampling: Double?
+    /// Tally asked to be left alone with receipts.
+    package var receiptPause: Pause?
+    /// Cards up to this number were there when a user left. They send no receipts.
+    package var lastCardOfLeaver: Int?
 
     package init(vendor: String?, deviceID: String, installation: String) {
         self.vendor = vendor
@@ -59,5 +65,6 @@ package struct Memory: Codable, Hashable, Sendable {
         toldTopics = nil
         confirmedTopics = nil
         confirmedCards = [:]
+        for id in cards.keys { cards[id]?.shown?.outcome = nil }
     }
 }

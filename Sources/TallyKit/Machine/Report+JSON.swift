@@ -1,10 +1,14 @@
 package import Foundation
 
 extension Report {
+    /// The method of HTTP.
+    package var method: String { subject == .receipts ? "POST" : "PUT" }
+
     /// The path after `/v1/apps/{app}`.
     package var path: String {
         switch subject {
         case .phone, .topics: "devices/\(deviceID)"
+        case .receipts: "devices/\(deviceID)/receipts"
         case .activity(let activity): "activities/\(activity)/subscriptions/\(deviceID)"
         }
     }
@@ -20,6 +24,7 @@ extension Report {
         case .phone(let facts, _): try encoder.encode(PhoneBody(facts, installation: installation, generation: number))
         case .topics(let topics): try encoder.encode(TopicsBody(topics, of: self))
         case .card(let card): try encoder.encode(CardBody(card, of: self))
+        case .receipts(let receipts): try encoder.encode(ReceiptsBody(receipts))
         }
     }
 }
@@ -96,5 +101,22 @@ private struct CardBody: Encodable {
         installation = report.installation
         osVersion = report.facts.osVersion
         appVersion = report.facts.appVersion
+    }
+}
+
+/// The body of `POST …/devices/{id}/receipts`.
+private struct ReceiptsBody: Encodable {
+    struct CardReceipt: Encodable {
+        var activityId: String
+        var revision: Int
+        var ageMilliseconds: Int?
+    }
+
+    var receipts: [CardReceipt]
+
+    init(_ receipts: [Receipt]) {
+        self.receipts = receipts.map {
+            CardReceipt(activityId: $0.activity, revision: $0.revision, ageMilliseconds: $0.age)
+        }
     }
 }

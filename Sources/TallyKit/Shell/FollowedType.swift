@@ -42,7 +42,7 @@ final class Followed<Attributes: TallyAttributes>: FollowedType {
     /// A card may be told by the property and by the stream.
     func watch(_ card: Activity<Attributes>) {
         guard watched.insert(card.id).inserted else { return }
-        let first = Self.seen(card)
+        let first = Self.readProperties(card)
         take(.card(first))
         Task {
             for await token in card.pushTokenUpdates { take(.card(Self.seen(card, token: token))) }
@@ -55,6 +55,13 @@ final class Followed<Attributes: TallyAttributes>: FollowedType {
                 take(.card(news))
             }
         }
+        guard Attributes.ContentState.self is any TallyContent.Type else { return }
+        Task {
+            for await content in card.contentUpdates {
+                guard let revision = Self.revision(content.state) else { continue }
+                take(.content(card: card.id, revision: revision))
+            }
+        }
     }
 
     func read(into reading: inout Reading) {
@@ -62,12 +69,23 @@ final class Followed<Attributes: TallyAttributes>: FollowedType {
         if #available(iOS 17.2, *), let token = Activity<Attributes>.pushToStartToken {
             reading.startTokens[Attributes.tallyType] = token.hexText
         }
-        for card in Activity<Attributes>.activities { reading.cards.append(Self.seen(card)) }
+        for card in Activity<Attributes>.activities { reading.cards.append(Self.readProperties(card)) }
     }
 
     func endCard(_ id: String) {
         guard let card = Activity<Attributes>.activities.first(where: { $0.id == id }) else { return }
         Task { await card.end(nil, dismissalPolicy: .immediate) }
+    }
+
+    private static func readProperties(_ card: Activity<Attributes>) -> SeenCard {
+        var properties = Self.seen(card)
+        // Not with the news of other streams: the stream of content tells, too, when it changed.
+        properties.revision = Self.revision(card.content.state)
+        return properties
+    }
+
+    private static func revision(_ content: Attributes.ContentState) -> Int? {
+        (content as? any TallyContent)?.tallyRevision
     }
 
     /// The property of the token wins: a stream may be late.

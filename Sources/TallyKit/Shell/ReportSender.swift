@@ -62,11 +62,11 @@ package final class ReportSender {
     package func send(_ report: Report) {
         guard let body = try? report.body() else { return }  // All of it is text and numbers.
         var request = URLRequest(url: root.appending(path: report.path))
-        request.httpMethod = "PUT"
+        request.httpMethod = report.method
         request.setValue("application/json", forHTTPHeaderField: "Content-Type")
         request.setValue("Bearer \(report.ticket)", forHTTPHeaderField: "Authorization")
-        // Topics have no generation, so a list that iOS sends late would undo a newer one. The next launch sends it again.
-        if report.subject != .topics { onTheWay[report.number] = Sent(request: request, body: body) }
+        // The next launch sends the others again.
+        if report.subject.mayComeLate { onTheWay[report.number] = Sent(request: request, body: body) }
         let task = session.uploadTask(with: request, from: body)
         task.taskDescription = "\(report.number)"
         task.resume()

@@ -57,8 +57,10 @@ public final class Tally {
         self.link = link
         Task { await sender.removeOldBodies() }
         driver.take(.launched(Self.facts(environment: environment)))
-        observe(UIApplication.willEnterForegroundNotification)
-        observe(UIApplication.protectedDataDidBecomeAvailableNotification)
+        observe(UIApplication.willEnterForegroundNotification, .foreground)
+        observe(UIApplication.protectedDataDidBecomeAvailableNotification, .foreground)
+        observe(UIApplication.didBecomeActiveNotification, .active)
+        observe(UIApplication.didEnterBackgroundNotification, .background)
         observePermissions()
     }
 
@@ -186,10 +188,10 @@ extension Tally {
         if let channel, #available(iOS 18, *) { .channel(channel) } else { .token }
     }
 
-    private func observe(_ name: Notification.Name) {
+    private func observe(_ name: Notification.Name, _ event: Event) {
         observers.append(
             NotificationCenter.default.addObserver(forName: name, object: nil, queue: .main) { [driver] _ in
-                Task { @MainActor in driver.take(.foreground) }
+                Task { @MainActor in driver.take(event) }
             }
         )
     }

@@ -16,6 +16,8 @@ public struct TallyStatus: Hashable, Sendable {
     public let cardsConfirmed: [String: Date]
     /// Activities whose card Tally does not know as it is now.
     public let cardsWaiting: [String]
+    /// The revisions that Tally knows the cards to show, by activity: of those cards alone of which it wants to know.
+    public let revisionsShown: [String: Int]
 
     package init(_ memory: Memory?) {
         deviceID = memory?.deviceID
@@ -30,5 +32,11 @@ public struct TallyStatus: Hashable, Sendable {
         topics = if case .topics(let topics) = memory?.confirmedTopics?.news { topics } else { [] }
         cardsConfirmed = memory?.confirmedCards.mapValues { Date(timeIntervalSince1970: $0.at) } ?? [:]
         cardsWaiting = memory?.unconfirmedActivities ?? []
+        let cards = memory.map { Array($0.cards.values) } ?? []
+        let shown = cards.compactMap { card -> (String, Int)? in
+            guard let shown = card.shown, shown.outcome == .taken else { return nil }
+            return (card.activity, shown.revision)
+        }
+        revisionsShown = Dictionary(shown, uniquingKeysWith: max)
     }
 }

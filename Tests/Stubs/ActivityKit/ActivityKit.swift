@@ -7,6 +7,7 @@
 @_exported public import Foundation
 // On Apple's systems Foundation has URLSession itself.
 @_exported public import FoundationNetworking
+import Synchronization
 
 public protocol ActivityAttributes: Codable {
     associatedtype ContentState: Codable, Hashable
@@ -52,6 +53,8 @@ where Attributes.ContentState: Sendable {
     public let id: String
     public let attributes: Attributes
     package let card = Card()
+    private let shown: Mutex<ActivityContent<Attributes.ContentState>>
+    package let contents = Broadcast<ActivityContent<Attributes.ContentState>>()
 
     public static var activities: [Activity<Attributes>] { Stage<Attributes>.this.cards }
     public static var activityUpdates: AsyncStream<Activity<Attributes>> { Stage<Attributes>.this.appearances.stream() }
@@ -62,10 +65,20 @@ where Attributes.ContentState: Sendable {
     public var activityStateUpdates: AsyncStream<ActivityState> { card.states.stream() }
     public var pushToken: Data? { card.token }
     public var pushTokenUpdates: AsyncStream<Data> { card.tokens.stream() }
+    public var content: ActivityContent<Attributes.ContentState> { shown.withLock { $0 } }
+    public var contentUpdates: AsyncStream<ActivityContent<Attributes.ContentState>> { contents.stream() }
 
-    package init(id: String, attributes: Attributes) {
+    package init(id: String, attributes: Attributes, content: Attributes.ContentState) {
         self.id = id
         self.attributes = attributes
+        shown = Mutex(ActivityContent(state: content, staleDate: nil))
+    }
+
+    /// A push changes the content.
+    package func show(_ state: Attributes.ContentState) {
+        let content = ActivityContent(state: state, staleDate: nil)
+        shown.withLock { $0 = content }
+        contents.tell(content)
     }
 
     public static func request(
@@ -74,7 +87,7 @@ where Attributes.ContentState: Sendable {
         pushType: PushType?
     ) throws -> Activity<Attributes> {
         guard let id = Stage<Attributes>.this.nextID else { throw ActivityAuthorizationError() }
-        let activity = Activity(id: id, attributes: attributes)
+        let activity = Activity(id: id, attributes: attributes, content: content.state)
         Stage<Attributes>.this.cards.append(activity)
         return activity
     }

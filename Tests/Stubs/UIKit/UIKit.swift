@@ -27,6 +27,8 @@ public final class UIApplication {
 
     public static let shared = UIApplication()
     public nonisolated static var willEnterForegroundNotification: Notification.Name { .init("foreground") }
+    public nonisolated static var didBecomeActiveNotification: Notification.Name { .init("active") }
+    public nonisolated static var didEnterBackgroundNotification: Notification.Name { .init("background") }
     public nonisolated static var protectedDataDidBecomeAvailableNotification: Notification.Name { .init("unlocked") }
 
     public func registerForRemoteNotifications() {}
