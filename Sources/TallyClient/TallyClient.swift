@@ -133,7 +133,15 @@ extension TallyClient {
         _: Answer.Type,
         to call: APICall
     ) async throws(ClientError) -> (status: Int, answer: Answer) {
-        let answer = try await send(call)
+        let reply = try await send(call)
+        return (reply.status, try read(Answer.self, in: reply, of: call))
+    }
+
+    private func read<Answer: APIAnswer>(
+        _: Answer.Type,
+        in answer: HTTPReply,
+        of call: APICall
+    ) throws(ClientError) -> Answer {
         let json: JSONValue
         do {
             json = try JSONValue.parse(answer.body)
@@ -141,7 +149,7 @@ extension TallyClient {
             throw badAnswer(answer, cause: error).mayHaveArrived(call.hasEffect)
         }
         do {
-            return (answer.status, try Answer(json: json))
+            return try Answer(json: json)
         } catch {
             throw badAnswer(answer, cause: error).mayHaveArrived(call.hasEffect)
         }
@@ -154,6 +162,16 @@ extension TallyClient {
 
     /// Sends until there is an answer. The returned answer has a 2xx status.
     private func send(_ call: APICall) async throws(ClientError) -> HTTPReply {
+        try await retrying(call) { (isRepeated, end) async throws(ClientError) in
+            try await attempt(call, isRepeated: isRepeated, until: end)
+        }
+    }
+
+    /// Makes tries until one succeeds, the deadline passes, or a failure is final.
+    private func retrying<Value>(
+        _ call: APICall,
+        _ attempt: (_ isRepeated: Bool, _ end: ContinuousClock.Instant) async throws(ClientError) -> Value
+    ) async throws(ClientError) -> Value {
         if case .byKey(let key) = call.repeating { try Self.checkHeader(key, "the idempotency key") }
         let clock = ContinuousClock()
         let end = clock.now + configuration.deadline
@@ -163,7 +181,7 @@ extension TallyClient {
         while true {
             let failure: ClientError
             do throws(ClientError) {
-                return try await attempt(call, isRepeated: failures > 0, until: end)
+                return try await attempt(failures > 0, end)
             } catch {
                 failure = isUnknown ? error.afterUnknownTry() : error
             }
@@ -210,6 +228,33 @@ extension TallyClient {
             throw clientError(error, of: call)
         }
         throw refusal(answer, of: call)
+    }
+
+    /// Opens a call whose body follows part by part. Retries until the server takes the connection.
+    func upload(_ call: APICall) async throws(ClientError) -> HTTPUpload {
+        try await retrying(call) { (_, _) async throws(ClientError) in
+            do throws(HTTPFailure) {
+                return try await transport.upload(request(for: call))
+            } catch {
+                throw clientError(error, of: call)
+            }
+        }
+    }
+
+    /// Waits for the answer to a call whose body is being sent.
+    func answer<Answer: APIAnswer>(
+        _: Answer.Type,
+        to call: APICall,
+        by upload: HTTPUpload
+    ) async throws(ClientError) -> Answer {
+        let answer: HTTPReply
+        do {
+            answer = try await upload.answer(within: configuration.requestTimeout)
+        } catch {
+            throw clientError(error, of: call)
+        }
+        guard answer.isSuccess else { throw refusal(answer, of: call) }
+        return try read(Answer.self, in: answer, of: call)
     }
 
     /// The error for an answer without success.

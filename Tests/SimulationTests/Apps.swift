@@ -19,6 +19,7 @@ extension Universe {
         request.osVersion = OSVersion(launched.osVersion)
         request.frequentPushesEnabled = launched.id.hasSuffix("3")
         request.appVersion = AppVersion(launched.appVersion)
+        if hasTopics, let user = Self.user(of: id) { request.user = .user(user) }
         guard let parsed = PushToken(hex: token) else { return }
         request.startTokens = [Self.game: StartTokenRequest(token: parsed)]
         do {

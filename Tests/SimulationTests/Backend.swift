@@ -37,8 +37,9 @@ extension Universe {
 
     func startMatch() async throws {
         let phones = apple.with { $0.phones.map(\.id) }.filter { _ in chance(60) }
-        let audience =
+        var audience =
             chance(30) ? Audience(allOfType: true) : Audience(devices: phones.map { DeviceID(stored: $0) })
+        if hasTopics, chance(60) { audience = topicAudience() }
         try await startMatch(for: audience, by: chance(50) ? .tokens : chance(50) ? .channel : .hybrid)
     }
 
@@ -60,7 +61,15 @@ extension Universe {
             startsAt: chance(20) ? later() : nil
         )
         note("start \(id) \(delivery.rawValue) score \(score)")
-        matches.append(Match(id: id, delivery: delivery, isScheduled: request.startsAt != nil))
+        matches.append(
+            Match(
+                id: id,
+                delivery: delivery,
+                isScheduled: request.startsAt != nil,
+                audience: audience.topics.isEmpty ? nil : audience
+            )
+        )
+        beginAbsences(at: 0)
         // PUT is idempotent by its id: it is repeated until it is answered.
         while true {
             do {

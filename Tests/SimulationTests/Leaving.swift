@@ -36,7 +36,8 @@ extension Universe {
 
     /// Members are added and removed, while starts may be on their way to them.
     func changeAudience() async throws {
-        guard let match = matches.filter({ !$0.hasEnded }).randomElement(using: &random),
+        // The others are for the followers of their topics and for nobody else.
+        guard let match = matches.filter({ !$0.hasEnded && $0.audience == nil }).randomElement(using: &random),
             let phone = apple.with({ $0.phones.randomElement(using: &$0.random)?.id })
         else { return }
         let audience = chance(15) ? Audience(allOfType: true) : Audience(devices: [DeviceID(stored: phone)])

@@ -32,6 +32,8 @@ extension Universe {
         try await checkAlerts()
         try checkTime()
         try await checkStarts()
+        try checkAbsences()
+        try await checkFollowers()
         try await checkTokens()
         try await checkHalts()
         try await checkBudget()
@@ -40,6 +42,7 @@ extension Universe {
         try await checkChannelsAtApple()
         try await checkRings()
         try await checkMerges()
+        try await checkUnfollow()
         try await checkRetention()
         try await checkTakeover()
     }

@@ -18,10 +18,14 @@ extension Universe {
         (12, .keepPartitions),
     ]
 
+    /// The same in lives with topics.
+    private static let happeningsWithTopics: [(weight: Int, happening: Happening)] =
+        happenings + [(weight: 10, happening: Happening.follow)]
+
     private enum Happening {
         case post, end, start, postAgain, launch, report, rotateUpdateToken, rotateStartToken, swipeAway
         case work, goOn, arrive, moment, `while`, long, kill, loseChannel, stepClock, tokensDie, updateApp
-        case startOwnCard, leave, changeAudience, reportAgain, keepPartitions
+        case startOwnCard, leave, changeAudience, reportAgain, keepPartitions, follow
     }
 
     /// A life of so many steps, each of them by chance; at least one match is played, and at most three.
@@ -93,8 +97,9 @@ extension Universe {
     }
 
     private func happen() async throws {
-        var draw = Int.random(in: 0..<Self.happenings.reduce(0) { $0 + $1.weight }, using: &random)
-        for (weight, happening) in Self.happenings {
+        let happenings = hasTopics ? Self.happeningsWithTopics : Self.happenings
+        var draw = Int.random(in: 0..<happenings.reduce(0) { $0 + $1.weight }, using: &random)
+        for (weight, happening) in happenings {
             draw -= weight
             if draw < 0 { return try await happen(happening) }
         }
@@ -134,6 +139,7 @@ extension Universe {
         case .changeAudience: try await changeAudience()
         case .reportAgain: try await reportAgain()
         case .keepPartitions: await keepPartitions()
+        case .follow: try await follow()
         }
     }
 

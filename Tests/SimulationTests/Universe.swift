@@ -30,6 +30,8 @@ final class Universe {
         let delivery: Delivery
         /// Whether it starts at a time: what comes before is merged into what it starts with.
         let isScheduled: Bool
+        /// Of which topics the followers are started; nil for an audience without topics.
+        var audience: Audience?
         var accepted: [Accepted] = []
         /// What was promised for later.
         var scheduled: [Post] = []
@@ -54,6 +56,8 @@ final class Universe {
     private static let livesPerOutage: UInt64 = 8
     /// One life in so many has a large crowd.
     private static let livesPerLargeCrowd: UInt64 = 500
+    /// One life in so many has topics.
+    private static let livesPerTopics: UInt64 = 3
     /// How many seconds a start may wait for its phone.
     private static let startExpiration = 300
     /// Enough for mass rejections, with the answers of a minute before; and few enough to be one batch, so that nothing
@@ -92,6 +96,12 @@ final class Universe {
     let isLarge: Bool
     /// Whether some apps report no cards that listen to channels.
     let hasSilentPhones: Bool
+    /// Whether users and devices follow topics, and activities are started for them.
+    let hasTopics: Bool
+    /// What each user and each device follows, by its id.
+    var follows: [String: Set<Topic>] = [:]
+    /// When a phone did not belong to the audience of a match, by the ids of both.
+    var absences: [String: [Absence]] = [:]
     var daemons: [Daemon] = []
     var matches: [Match] = []
     var unanswered: [Unanswered] = []
@@ -132,6 +142,8 @@ final class Universe {
         } else {
             outage = nil
         }
+        // Not by chance, so that the other lives stay as they are.
+        hasTopics = seed % Self.livesPerTopics == 1 && storm == nil && !isLarge
         apple = Apple(seed: seed ^ 0x5EED, phones: storm == nil ? 5 : Self.crowdSize, silent: hasSilentPhones)
     }
 

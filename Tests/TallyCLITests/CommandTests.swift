@@ -68,6 +68,12 @@ struct CommandTests {
         #expect(request.add == Audience(users: [UserID(stored: "u1")]))
         let removed = ["activities", "audience", "match-1", "--remove-user", "u1"]
         #expect(throws: (any Error).self) { try Tally.parseAsRoot(removed + alert) }
+        for file in ["fans.ndjson", "-"] {
+            let list = ["activities", "audience", "match-1", "--file", file, "--idempotency-key", "k"]
+            let sent = try #require(try Tally.parseAsRoot(list + alert) as? Activities.ChangeAudience)
+            #expect(sent.file == file && sent.idempotencyKey == "k")
+            #expect(throws: (any Error).self) { try Tally.parseAsRoot(list + ["--add-user", "u1"]) }
+        }
     }
 
     @Test(

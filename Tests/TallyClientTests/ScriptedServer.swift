@@ -55,12 +55,19 @@ final class ScriptedServer: Sendable {
 
     private let state = Mutex(State())
     private let listener: Int32
+    private let readsStreams: Bool
     private let script: @Sendable (Int, Received) -> Reply
 
     /// Listens on a port of the system's choice, or on `port`.
     ///
-    /// `script` gets each request with its number from 0, on the connection's thread.
-    init(port: UInt16 = 0, script: @escaping @Sendable (Int, Received) -> Reply) throws {
+    /// `script` gets each request with its number from 0, on the connection's thread. It gets a request whose body comes
+    /// in chunks when all is there; with `readsStreams` false, as soon as its head is.
+    init(
+        port: UInt16 = 0,
+        readsStreams: Bool = true,
+        script: @escaping @Sendable (Int, Received) -> Reply
+    ) throws {
+        self.readsStreams = readsStreams
         let (listener, port) = try Self.listen(port)
         self.listener = listener
         self.port = port
@@ -185,15 +192,13 @@ final class ScriptedServer: Sendable {
                     let value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
                     headers[line[..<colon].lowercased()] = value
                 }
-                let length = headers["content-length"].flatMap { Int($0) } ?? 0
-                if buffer.count >= end.upperBound + length, words.count == 3 {
-                    let body = String(decoding: buffer[end.upperBound..<(end.upperBound + length)], as: UTF8.self)
-                    buffer.removeFirst(end.upperBound + length)
+                if words.count == 3, let whole = body(in: buffer[end.upperBound...], headers) {
+                    buffer.removeFirst(whole.end)
                     return Received(
                         method: words[0],
                         target: words[1],
                         headers: headers,
-                        body: body,
+                        body: String(decoding: whole.body, as: UTF8.self),
                         connection: connection
                     )
                 }
@@ -203,6 +208,25 @@ final class ScriptedServer: Sendable {
             guard count > 0 else { return nil }
             buffer += chunk[..<count]
         }
+    }
+
+    /// The body of a request, and where it ends; nil: more has to come.
+    private func body(in bytes: ArraySlice<UInt8>, _ headers: [String: String]) -> (body: [UInt8], end: Int)? {
+        guard headers["transfer-encoding"] == "chunked", readsStreams else {
+            let length = headers["content-length"].flatMap { Int($0) } ?? 0
+            return bytes.count < length ? nil : (Array(bytes.prefix(length)), bytes.startIndex + length)
+        }
+        var rest = bytes
+        var body: [UInt8] = []
+        while let line = rest.firstRange(of: Array("\r\n".utf8)),
+            let size = Int(String(decoding: rest[..<line.lowerBound], as: UTF8.self), radix: 16),
+            rest.endIndex >= line.upperBound + size + 2
+        {
+            body += rest[line.upperBound..<(line.upperBound + size)]
+            rest = rest[(line.upperBound + size + 2)...]
+            if size == 0 { return (body, rest.startIndex) }
+        }
+        return nil
     }
 
     private func writeAll(_ bytes: [UInt8], to socket: Int32) -> Bool {

@@ -150,6 +150,20 @@ extension FieldType {
         }
     }
 
+    /// The same array, refused unread if it has too few or too many elements. `what` names these.
+    package func counting<Element>(_ range: ClosedRange<Int>, _ what: String) -> Self where Value == [Element] {
+        FieldType { value, context in
+            if let count = value.array?.count, !range.contains(count) {
+                let number = range.lowerBound == 0 ? "At most" : "\(range.lowerBound) to"
+                context.refuse(FieldError.outOfRange, "\(number) \(range.upperBound) \(what) are expected.")
+                return nil
+            }
+            return read(value, &context)
+        } write: {
+            write($0)
+        }
+    }
+
     /// An object whose keys are the caller's identifiers. `what` describes the expected key. A member with the value
     /// `null` counts as absent, like any field. An object with more than `limit` members is refused unread. Members are
     /// written in the order of their names.

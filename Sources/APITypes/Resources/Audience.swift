@@ -137,19 +137,23 @@ package struct AudienceCounts: Sendable, Hashable {
     package var lines: Int?
     /// The pages in which Tally has stored that list.
     package var pages: Int?
+    /// How many of the ``lines`` Tally had stored before this request, under the same idempotency key; nil for none.
+    package var skippedLines: Int?
 
     package init(
         devices: Int = 0,
         unknownUsers: Int = 0,
         unknownDevices: Int = 0,
         lines: Int? = nil,
-        pages: Int? = nil
+        pages: Int? = nil,
+        skippedLines: Int? = nil
     ) {
         self.devices = devices
         self.unknownUsers = unknownUsers
         self.unknownDevices = unknownDevices
         self.lines = lines
         self.pages = pages
+        self.skippedLines = skippedLines
     }
 }
 
@@ -161,6 +165,7 @@ extension AudienceCounts: APIAnswer, FieldwiseValue {
         .optional("unknown_devices", \.unknownDevices, .int, else: 0),
         .optional("lines", \.lines, .int),
         .optional("pages", \.pages, .int),
+        .optional("skipped_lines", \.skippedLines, .int),
         make: Self.init
     )
 }

@@ -17,14 +17,10 @@ package struct BatchRequest: Sendable {
 
 extension BatchRequest: APIRequest {
     package init?(reader: inout ObjectReader) {
-        let operations = reader.required("operations", .list(of: .any))
-        if let operations, !(1...Self.maximumOperations).contains(operations.count) {
-            reader.refuse(
-                "operations",
-                code: FieldError.outOfRange,
-                message: "1 to \(Self.maximumOperations) operations are expected."
-            )
-        }
+        let operations = reader.required(
+            "operations",
+            FieldType<[JSONValue]>.list(of: .any).counting(1...Self.maximumOperations, "operations")
+        )
         guard reader.finish(), let operations else { return nil }
         self.operations = operations.map { json in
             Result { () throws(Problem) in try BatchOperation(json: json) }

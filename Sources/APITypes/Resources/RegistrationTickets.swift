@@ -43,14 +43,10 @@ extension RegistrationTicketRequest: APIRequest {
         let environment = reader.required("environment", .word(APNSEnvironment.self))
         let deviceID = reader.required("device_id", .deviceID)
         let userID = reader.optional("user_id", .userID)
-        let activities = reader.optional("activities", .list(of: .activityID))
-        if let activities, activities.count > Self.maximumActivities {
-            reader.refuse(
-                "activities",
-                code: FieldError.outOfRange,
-                message: "At most \(Self.maximumActivities) activities are expected."
-            )
-        }
+        let activities = reader.optional(
+            "activities",
+            FieldType<[ActivityID]>.list(of: .activityID).counting(0...Self.maximumActivities, "activities")
+        )
         let topics = reader.optional("topics", .topicPatterns)
         let ttlSeconds = reader.required("ttl_seconds", .int64.within(1...Self.maximumSeconds))
         guard reader.finish(), let environment, let deviceID, let ttlSeconds else { return nil }

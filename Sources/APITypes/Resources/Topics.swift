@@ -89,28 +89,13 @@ extension FieldType where Value == Topic {
 
 extension FieldType where Value == [Topic] {
     /// At most as many topics as a follower or an audience may have.
-    package static var topics: Self { list(of: .topic).counting(atMost: Topic.maximumCount, "topics") }
+    package static var topics: Self { list(of: .topic).counting(0...Topic.maximumCount, "topics") }
 }
 
 extension FieldType where Value == [TopicPattern] {
     /// What a ticket allows.
     package static var topicPatterns: Self {
         list(of: .text("A topic, or a prefix and '*',", { TopicPattern($0) }, write: { $0.rawValue }))
-            .counting(atMost: RegistrationTicketRequest.maximumTopics, "topics")
-    }
-}
-
-extension FieldType {
-    /// The same list, refused if it is longer. A list that is far too long is refused without being read.
-    fileprivate func counting<Element>(atMost limit: Int, _ what: String) -> Self where Value == [Element] {
-        FieldType { value, context in
-            if let array = value.array, array.count > limit {
-                context.refuse(FieldError.outOfRange, "At most \(limit) \(what) are expected.")
-                return nil
-            }
-            return read(value, &context)
-        } write: {
-            write($0)
-        }
+            .counting(0...RegistrationTicketRequest.maximumTopics, "topics")
     }
 }

@@ -32,7 +32,7 @@ struct AudienceStream: Sendable {
 
     /// Reads the list to its end, and stores it.
     ///
-    /// - Returns: How many the whole audience reaches, and how long the list was.
+    /// - Returns: How many the whole audience reaches, how long the list was, and how much of it was there before.
     /// - Throws: ``Problem``, with the number of a wrong line and of the lines that are stored before it; what a service
     ///   throws; ``BodyReadError``.
     func add() async throws -> AudienceCounts {
@@ -54,6 +54,8 @@ struct AudienceStream: Sendable {
     private func add(_ groups: LineGroups<AudienceMember.Name>) async throws -> AudienceCounts {
         var page = OpenPage()
         var stored: AudienceListProgress?
+        // How many lines earlier requests have stored.
+        var skipped = 0
         var checked = ContinuousClock.now
         do {
             while let group = try await next(groups) {
@@ -63,6 +65,7 @@ struct AudienceStream: Sendable {
                     if page.count == Self.pageSize {
                         try await checkCaller(since: &checked)
                         stored = try await store(page.close(isLast: false), after: stored)
+                        if stored?.isKept == true { skipped = page.lines }
                         incoming.tellProgress()
                     }
                     switch line {
@@ -73,7 +76,11 @@ struct AudienceStream: Sendable {
             }
             if groups.isStopped { throw Problem.unavailable("The server is stopping.") }
             try await checkCaller(since: &checked)
-            return try await store(page.close(isLast: true), after: stored).answer
+            let last = try await store(page.close(isLast: true), after: stored)
+            if last.isKept { skipped = page.lines }
+            var answer = last.answer
+            if skipped > 0 { answer.skippedLines = skipped }
+            return answer
         } catch let problem as Problem {
             throw problem.behind(lines: stored?.answer.lines ?? 0)
         }
@@ -107,7 +114,7 @@ private struct OpenPage {
     private(set) var count = 0
     /// How many pages are before it.
     private var number = 0
-    private var lines = 0
+    private(set) var lines = 0
     private var members = Audience()
     /// The members as text, for the hash.
     private var text: [UInt8] = []
@@ -150,6 +157,7 @@ extension Problem {
     fileprivate func about(line: Int) -> Problem {
         var problem = self
         problem.extra["line"] = .number(JSONNumber(line))
+        problem.detail = "Line \(line): " + problem.detail
         return problem
     }
 

@@ -82,8 +82,9 @@ extension Orchestrator {
         if let key {
             // The same list may come twice at the same time. The second one waits here, and then sees the page.
             try await change.lock(on: connection)
-            if let kept = try await AudienceListProgress.read(key, on: connection) {
+            if var kept = try await AudienceListProgress.read(key, on: connection) {
                 isNew = try !kept.covers(page)
+                kept.isKept = !isNew
                 if !isNew, kept.isComplete || !page.isLast {
                     if page.isLast { Caller.current?.replay.set() }
                     return kept
@@ -91,12 +92,13 @@ extension Orchestrator {
             }
         }
         if isNew { try await change.carryOut(on: connection) }
-        let progress = AudienceListProgress(
+        var progress = AudienceListProgress(
             answer: AudienceCounts(lines: page.lines, pages: page.number),
             bodyHash: page.digest,
             isComplete: page.isLast,
             uncounted: page.isLast ? change.facts.key : nil
         )
+        progress.isKept = !isNew
         if let key { try await progress.keep(for: key, on: connection) }
         return progress
     }

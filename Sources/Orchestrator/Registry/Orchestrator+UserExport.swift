@@ -125,10 +125,7 @@ struct UserExportPages: Sendable {
             """
             SELECT s.activity_key, s.device_key, a.activity_id, a.type_name, a.state::text,
                    \(unescaped: Orchestrator.cardColumns)
-            FROM (
-                SELECT device_key, device_id FROM devices
-                WHERE bundle_id = \(app.rawValue) AND user_id = \(user.rawValue) OFFSET 0
-            ) AS d
+            FROM \(devicesOf: user, in: app) AS d
             CROSS JOIN LATERAL (SELECT * FROM subscriptions WHERE subscriptions.device_key = d.device_key OFFSET 0) AS s
             JOIN activities AS a ON \(unescaped: Query.byKey("a", "s", "activity_key"))
             WHERE \(after?.0)::bigint IS NULL OR (s.activity_key, -s.device_key) < (\(after?.0), -\(after?.1)::bigint)
@@ -158,10 +155,7 @@ struct UserExportPages: Sendable {
                 SELECT activity_key FROM audience_members
                 WHERE bundle_id = \(app.rawValue) AND kind = 'user' AND member_id = \(user.rawValue)
                 UNION
-                SELECT m.activity_key FROM (
-                    SELECT device_id FROM devices
-                    WHERE bundle_id = \(app.rawValue) AND user_id = \(user.rawValue) OFFSET 0
-                ) AS d
+                SELECT m.activity_key FROM \(devicesOf: user, in: app) AS d
                 CROSS JOIN LATERAL (
                     SELECT activity_key FROM audience_members
                     WHERE bundle_id = \(app.rawValue) AND kind = 'device' AND member_id = d.device_id OFFSET 0
@@ -196,10 +190,7 @@ struct UserExportPages: Sendable {
         let rows = try await read(
             """
             SELECT s.activity_key, s.device_key, \(unescaped: Orchestrator.startColumns)
-            FROM (
-                SELECT device_key, device_id FROM devices
-                WHERE bundle_id = \(app.rawValue) AND user_id = \(user.rawValue) OFFSET 0
-            ) AS d
+            FROM \(devicesOf: user, in: app) AS d
             CROSS JOIN LATERAL (SELECT * FROM starts WHERE starts.device_key = d.device_key OFFSET 0) AS s
             JOIN activities AS a ON \(unescaped: Query.byKey("a", "s", "activity_key"))
             WHERE \(after?.0)::bigint IS NULL OR (s.activity_key, -s.device_key) < (\(after?.0), -\(after?.1)::bigint)
@@ -220,10 +211,7 @@ struct UserExportPages: Sendable {
         let rows = try await read(
             """
             SELECT t.at, t.entry_id, d.device_id, a.activity_id, t.event, t.revision, t.status, t.reason
-            FROM (
-                SELECT device_key, device_id FROM devices
-                WHERE bundle_id = \(app.rawValue) AND user_id = \(user.rawValue) OFFSET 0
-            ) AS d
+            FROM \(devicesOf: user, in: app) AS d
             CROSS JOIN LATERAL (SELECT * FROM timeline WHERE timeline.device_key = d.device_key OFFSET 0) AS t
             LEFT JOIN LATERAL (
                 SELECT activity_id FROM activities WHERE activities.activity_key = t.activity_key OFFSET 0
@@ -269,5 +257,16 @@ struct UserExportPages: Sendable {
         ) AS f
         WHERE f.topics IS NOT NULL
         """
+    }
+}
+
+extension Query.StringInterpolation {
+    /// Inserts a table of the keys and ids of a user's devices.
+    fileprivate mutating func appendInterpolation(devicesOf user: UserID, in app: BundleID) {
+        appendLiteral("(SELECT device_key, device_id FROM devices WHERE bundle_id = ")
+        appendInterpolation(app.rawValue)
+        appendLiteral(" AND user_id = ")
+        appendInterpolation(user.rawValue)
+        appendLiteral(" OFFSET 0)")
     }
 }

@@ -60,9 +60,14 @@ struct PartitionedTable: Sendable {
     }
 
     /// Rows that came to the default partition before this one was there are moved into it.
+    ///
+    /// Whoever inserts meanwhile waits before a partition is chosen. If only the default partition were locked, a row
+    /// that waits for it would be refused afterwards with 23514, because its day belongs to the new partition.
     private func make(_ missing: Missing, on connection: PostgresConnection) async throws {
         let overflow = name + "_default"
-        _ = try await connection.execute("LOCK TABLE \(identifier: overflow) IN ACCESS EXCLUSIVE MODE")
+        _ = try await connection.execute(
+            "LOCK TABLE ONLY \(identifier: name), \(identifier: overflow) IN ACCESS EXCLUSIVE MODE"
+        )
         _ = try await connection.execute(
             "CREATE TABLE \(identifier: missing.partition) (LIKE \(identifier: name) INCLUDING ALL)"
         )

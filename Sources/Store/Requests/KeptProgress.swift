@@ -15,6 +15,8 @@ package struct KeptProgress<Answer: APIAnswer>: Sendable {
     package let isComplete: Bool
     /// The activity whose audience the answer must still tell; nil: the answer is complete, or more pages come.
     package let uncounted: Int64?
+    /// Whether the page that was asked for was stored before, by an earlier request with the key.
+    package var isKept = false
 
     package init(answer: Answer, bodyHash: [UInt8], isComplete: Bool, uncounted: Int64?) {
         self.answer = answer

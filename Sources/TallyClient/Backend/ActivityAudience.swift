@@ -1,5 +1,6 @@
 internal import APITypes
 internal import ActivityModel
+internal import JSON
 
 /// The users, devices and followers of topics that an activity is started for. This is a standing rule until its end.
 public struct ActivityAudience: Sendable, Hashable {
@@ -52,16 +53,20 @@ public struct AudienceSize: Sendable, Hashable {
     public let unknownUsers: Int
     /// Named devices that are not registered.
     public let unknownDevices: Int
+    /// How many entries of a list Tally had stored before, under the same idempotency key.
+    public let skippedEntries: Int
 
     init(_ counts: AudienceCounts) {
         devices = counts.devices
         unknownUsers = counts.unknownUsers
         unknownDevices = counts.unknownDevices
+        skippedEntries = counts.skippedLines ?? 0
     }
 }
 
 extension TallyBackend {
-    /// Adds to and removes from an activity's audience. Split a long list over several calls.
+    /// Adds to and removes from an activity's audience. For a long list, see
+    /// ``addToAudience(of:_:idempotencyKey:)``.
     ///
     /// Added devices are started with the newest state. Removed devices get no more starts, but keep a card that they
     /// already have.
@@ -91,6 +96,52 @@ extension TallyBackend {
         )
         return try await call { client throws(ClientError) in
             AudienceSize(try await client.changeAudience(app, id, request, idempotencyKey: idempotencyKey))
+        }
+    }
+
+    /// Adds a list of any length to an activity's audience. Tally stores it page by page, while you send.
+    ///
+    /// The call connects before it asks for the first entry, and retries until its deadline to do so. Later it retries
+    /// nothing, because it reads the list once. After an error that is worth another try, call it again with the same
+    /// `idempotencyKey` and the whole list. Tally skips the entries that it has.
+    ///
+    /// Starts carry the alert that the activity has. To set one first, call
+    /// ``changeAudience(of:adding:removing:alert:idempotencyKey:)`` with nothing but the alert.
+    ///
+    /// - Parameters:
+    ///   - id: The activity.
+    ///   - entries: The users and devices to add.
+    ///   - idempotencyKey: A text of yours that stands for this list. Without one, a repeat sends everything again.
+    /// - Returns: The number of devices that the audience reaches now.
+    /// - Throws: ``TallyError``, as for ``changeAudience(of:adding:removing:alert:idempotencyKey:)``; what `entries`
+    ///   throws.
+    @discardableResult
+    public func addToAudience<Entries: AsyncSequence & Sendable>(
+        of id: String,
+        _ entries: Entries,
+        idempotencyKey: String? = nil
+    ) async throws -> AudienceSize where Entries.Element == AudienceEntry {
+        let id = try Self.activityID(id)
+        let lines = entries.map { entry in try entry.line() }
+        do {
+            return AudienceSize(try await client.addToAudience(app, id, lines: lines, idempotencyKey: idempotencyKey))
+        } catch let error as ClientError {
+            throw TallyError(error)
+        }
+    }
+}
+
+/// One user or device that is added to an audience.
+public enum AudienceEntry: Sendable, Hashable {
+    /// A user, on all devices.
+    case user(String)
+    /// A single device.
+    case device(String)
+
+    fileprivate func line() throws(TallyError) -> [UInt8] {
+        switch self {
+        case .user(let id): try AudienceMember.Name.user(TallyBackend.userID(id)).json.serialized()
+        case .device(let id): try AudienceMember.Name.device(TallyBackend.deviceID(id)).json.serialized()
         }
     }
 }

@@ -13,7 +13,7 @@ internal import JSON
 /// Attributes and content states are the app's own `Codable` structs. Dates in them are sent as RFC 3339. For fields
 /// that the registered type declares as `Date`, Tally converts them to the form that phones decode.
 public struct TallyBackend: Sendable {
-    private let client: TallyClient
+    let client: TallyClient
     let app: BundleID
 
     /// Creates a client. It connects with the first call.

@@ -93,6 +93,12 @@ final class HTTPConnection: Sendable {
     ///
     /// - Returns: The head of the answer. Call ``nextBytes()`` until it returns nil.
     func begin(_ request: HTTPRequest, at server: ServerAddress) async throws -> HTTPResponseHead {
+        sendHead(of: request, to: server)
+        return try await answerHead()
+    }
+
+    /// Sends a request up to the place where a streamed body begins.
+    func sendHead(of request: HTTPRequest, to server: ServerAddress) {
         var headers = HTTPHeaders([("Host", server.authority), ("User-Agent", "tally")])
         for header in request.headers { headers.add(name: header.name, value: header.value) }
         if request.streamsBody {
@@ -112,6 +118,10 @@ final class HTTPConnection: Sendable {
         }
         // Ignores a write error, because reading then fails with the same error.
         if request.streamsBody { channel.flush() } else { endBody() }
+    }
+
+    /// Waits for the head of the answer.
+    func answerHead() async throws -> HTTPResponseHead {
         guard case .head(let answer) = try await nextPart() else { throw Garbled() }
         return answer
     }

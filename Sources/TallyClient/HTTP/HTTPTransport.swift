@@ -80,6 +80,16 @@ package final class HTTPTransport: Sendable {
         }
     }
 
+    /// Sends the head of a request on a new connection. Its answer comes after its body.
+    func upload(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPUpload {
+        let due = ContinuousClock.now + request.timeout
+        return try await Self.step(until: due) {
+            let connection = try await self.connect(until: due)
+            connection.sendHead(of: request, to: self.server)
+            return HTTPUpload(connection)
+        }
+    }
+
     /// Runs a step of an exchange with a deadline.
     static func step<Value: Sendable>(
         until due: ContinuousClock.Instant,
@@ -196,6 +206,40 @@ struct HTTPStream: Sendable {
             answer.body += bytes.readableBytesView
         }
         return answer
+    }
+}
+
+/// A request whose body is sent part by part, and then answered. A refusal may come earlier. The connection closes with
+/// the last reference.
+struct HTTPUpload: Sendable {
+    private let connection: HTTPConnection
+
+    fileprivate init(_ connection: HTTPConnection) {
+        self.connection = connection
+    }
+
+    /// Sends a part of the body. Returns when it is handed to the system, which may wait for the server.
+    ///
+    /// - Throws: ``HTTPFailure/timedOut`` if it waits longer than `time`.
+    func send(_ part: ByteBuffer, within time: Duration) async throws(HTTPFailure) {
+        try await HTTPTransport.step(until: .now + time) { [connection] in try await connection.send(part) }
+    }
+
+    /// Ends the body.
+    func endBody() { connection.endBody() }
+
+    /// Breaks off, also whoever waits for the answer.
+    func hangUp() { connection.close() }
+
+    /// Waits for the answer, however long the body takes, and reads it.
+    func answer(within time: Duration) async throws(HTTPFailure) -> HTTPReply {
+        let head: HTTPResponseHead
+        do {
+            head = try await connection.answerHead()
+        } catch {
+            throw Task.isCancelled ? .cancelled : .interrupted(error)
+        }
+        return try await HTTPStream(head, connection).wholeAnswer(within: time)
     }
 }
 

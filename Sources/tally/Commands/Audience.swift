@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import ArgumentParser
+import JSON
 import TallyClient
 
 extension Activities {
@@ -12,8 +13,12 @@ extension Activities {
                 Tally starts the activity with its newest state on the devices that you add, now or when they register. A \
                 device that you take out keeps a card that it has, and is not started any more. Starts that leave from now \
                 on carry the alert that you give.
+
+                A file for --file has any length. Each line is {"user_id": "ada"} or {"device_id": "phone-1"}. If it \
+                breaks off, repeat the command with the --idempotency-key that it printed. Tally skips what it has.
                 """,
-            examples: "tally activities audience match-1 --add-user ada --remove-device phone-2"
+            examples: "tally activities audience match-1 --add-user ada --remove-device phone-2",
+            "tally activities audience match-1 --file followers.ndjson"
         )
 
         @Argument(help: "The activity.") var id: Checked<ActivityID>
@@ -29,6 +34,8 @@ extension Activities {
         @Option(help: "A user to take out; repeat for several.") var removeUser: [Checked<UserID>] = []
         @Option(help: "A device to take out; repeat for several.") var removeDevice: [Checked<DeviceID>] = []
         @Flag(help: "Take back that every device of the type is added.") var removeAllOfType = false
+        @Option(help: "A file of users and devices to add, or - for the standard input.") var file: String?
+        @Option(help: "Makes a repeat of this very command harmless.") var idempotencyKey: String?
         @OptionGroup var alert: AlertOptions
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
@@ -36,6 +43,10 @@ extension Activities {
         var appName: String? { app.app }
 
         func validate() throws {
+            if file != nil {
+                guard added.isEmpty, removed.isEmpty else { throw ValidationError("--file goes with an alert at most.") }
+                return
+            }
             if added.isEmpty, removed.isEmpty { throw ValidationError("Name somebody to add or to take out.") }
             if added.isEmpty, try alert.content() != nil { throw ValidationError("An alert is for who is added.") }
         }
@@ -69,17 +80,50 @@ extension Activities {
         }
 
         func run(_ session: Session) async throws {
-            session.show(try await session.client.changeAudience(session.app(), id.value, request()))
+            if let file { return session.show(try await add(linesOf: file, session)) }
+            let client = session.client
+            session.show(
+                try await client.changeAudience(session.app(), id.value, request(), idempotencyKey: idempotencyKey)
+            )
+        }
+
+        private func add(linesOf path: String, _ session: Session) async throws -> AudienceCounts {
+            let app = try session.app()
+            let lines = try LineFile(path: path)
+            if let alert = try alert.content() {
+                // Lines carry none.
+                let request = AudienceRequest(add: Audience(), alert: alert)
+                _ = try await session.client.changeAudience(app, id.value, request)
+            }
+            let key = idempotencyKey ?? TallyClient.newIdempotencyKey()
+            if idempotencyKey == nil {
+                let json: JSONValue = ["idempotency_key": .string(key)]
+                Console.printError(session.json ? json.text : "If this breaks off, repeat it with --idempotency-key \(key)")
+            }
+            let showsProgress = Console.errorIsTerminal && !session.json
+            do {
+                let counts = try await session.client
+                    .addToAudience(app, id.value, lines: lines, idempotencyKey: key) { sent in
+                        if showsProgress { Console.writeError("\r\(sent) lines sent") }
+                    }
+                // Clears the line.
+                if showsProgress { Console.writeError("\r\u{1B}[K") }
+                return counts
+            } catch {
+                if showsProgress { Console.writeError("\n") }
+                throw error
+            }
         }
     }
 }
 
 extension AudienceCounts: Presentable {
-    var text: String { Card(lines).text }
+    var text: String { Card(fieldTexts).text }
 
     /// The names and values to print.
-    var lines: [(String, String?)] {
+    var fieldTexts: [(String, String?)] {
         [
+            ("lines", lines.map(String.init)), ("stored before", skippedLines.map(String.init)),
             ("devices", String(devices)), ("unknown users", unknownUsers == 0 ? nil : String(unknownUsers)),
             ("unknown devices", unknownDevices == 0 ? nil : String(unknownDevices)),
         ]

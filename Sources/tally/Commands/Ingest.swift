@@ -18,21 +18,14 @@ struct Ingest: ClientCommand {
     )
 
     @Argument(help: "The file, or - for the standard input.") var path: String
-    @Option(help: "How long to keep sending while the server is away, such as 10m. Default: 60s.")
-    var deadline: Checked<Span>?
+    @OptionGroup var deadline: DeadlineOption
     @OptionGroup var app: AppOption
     @OptionGroup var global: GlobalOptions
 
     var appName: String? { app.app }
 
-    private var patience: Duration { .seconds(deadline?.value.seconds ?? 60) }
-
-    func validate() throws {
-        guard patience > .zero else { throw ValidationError("--deadline must be over 0.") }
-    }
-
     func run(_ session: Session) async throws {
-        let client = try session.patientClient(deadline: patience)
+        let client = try session.patientClient(deadline: deadline.patience)
         let run = TallyClient.newIdempotencyKey()
         let keys = Atomic(0)
         let lines = try LineFile(path: path).filter { !$0.isEmpty }.map { line in

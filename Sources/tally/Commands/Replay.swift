@@ -25,18 +25,14 @@ struct Replay: ClientCommand {
     @Option(parsing: .unconditional, help: "Appended to the activities' ids: an ended activity's id is used up.")
     var suffix = ""
     @Option(help: ArgumentHelp("Write a line of JSON for each accepted post.", valueName: "file")) var log: String?
-    @Option(help: "How long to keep posting while the server is away, such as 10m. Default: 60s.")
-    var deadline: Checked<Span>?
+    @OptionGroup var deadline: DeadlineOption
     @OptionGroup var app: AppOption
     @OptionGroup var global: GlobalOptions
 
     var appName: String? { app.app }
 
-    private var patience: Duration { .seconds(deadline?.value.seconds ?? 60) }
-
     func validate() throws {
         guard speed > 0, speed.isFinite else { throw ValidationError("--speed must be a number over 0.") }
-        guard patience > .zero else { throw ValidationError("--deadline must be over 0.") }
     }
 
     /// The recording, with the changes from the command line.
@@ -60,7 +56,7 @@ struct Replay: ClientCommand {
     func run(_ session: Session) async throws {
         let file = try file()
         let poster = ReplayPoster(
-            client: try session.patientClient(deadline: patience),
+            client: try session.patientClient(deadline: deadline.patience),
             app: try app.app == nil ? file.app ?? session.app() : session.app(),
             file: file
         )

@@ -65,7 +65,7 @@ extension StartAnswer: Presentable {
     var text: String {
         Card(
             [("activity", activityID.rawValue), ("state", state.rawValue), ("revision", String(revision))]
-                + audience.lines + [("channel", channel?.text)]
+                + audience.fieldTexts + [("channel", channel?.text)]
         ).text
     }
 }

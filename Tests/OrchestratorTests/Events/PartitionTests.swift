@@ -92,6 +92,22 @@ import Testing
         }
     }
 
+    @Test("An event that comes while its day gets a partition waits, and is stored there")
+    func eventsThatComeMeanwhileAreStored() async throws {
+        try await withWorld { world in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                try await world.database.withTransaction { connection in
+                    try await table.tend(on: connection)
+                    group.addTask { try await insert(world, daysAgo: 0) }
+                    try await world.someoneWaits(for: "relation")
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await places(world).allSatisfy { $0 != "events_default" })
+            #expect(try await world.number("SELECT count(*) FROM events") == 1)
+        }
+    }
+
     @Test("A second daemon leaves it to the first") func aSecondDaemonLeavesItToTheFirst() async throws {
         try await withWorld { world in
             try await world.database.withTransaction { first in

@@ -255,4 +255,34 @@ struct IdempotencyTests {
             #expect(try await world.number("SELECT count(*) FROM idempotency_keys") == 0)
         }
     }
+
+    @Test("The progress of a list is kept for 24 hours from its last page on")
+    func progressIsForgotten() async throws {
+        try await withWorld { world in
+            try await world.start(to: Audience())
+            let list = key("list", path: "/audience")
+            func add(_ number: Int, lines: Int, isLast: Bool) async throws -> AudienceListProgress {
+                let page = AudienceListPage(
+                    number: number,
+                    members: Audience(users: [UserID(stored: "u\(number)")]),
+                    lines: lines,
+                    digest: [UInt8(number)],
+                    isLast: isLast
+                )
+                return try await world.orchestrator
+                    .addToAudience(world.app, ActivityID(stored: "final"), page, idempotency: list)
+            }
+            let expiry = ExpiryDuty(store: world.orchestrator.store)
+            _ = try await add(1, lines: 1, isLast: false)
+            try await world.pass(23 * 3600)
+            _ = try await add(2, lines: 2, isLast: false)
+            try await world.pass(2 * 3600)
+            #expect(try await expiry.forgetSome(.keptAnswers) == 0)
+            #expect(try await add(1, lines: 1, isLast: false).answer.lines == 2)
+            try await world.pass(23 * 3600)
+            #expect(try await expiry.forgetSome(.keptAnswers) == 1)
+            // The key is free, and the list begins anew.
+            #expect(try await add(1, lines: 1, isLast: true).isComplete)
+        }
+    }
 }
