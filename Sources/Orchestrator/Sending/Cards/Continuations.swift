@@ -16,9 +16,9 @@ enum Continuations {
     /// Before the start leaves, the old card is sent the newest state: APNs may say that the card is gone.
     static let asking = Duration.seconds(10)
 
-    /// A card is handed over so long after its app reported it, at the earliest. TallyKit takes what comes sooner than
-    /// 15 minutes after a card for the repeat of the card's start, and ends it.
-    static let rest = Duration.seconds(1_200)
+    /// A card is handed over so long after its app reported it, at the earliest. TallyKit takes what comes within 30
+    /// minutes of a card for the repeat of the card's start, and ends it.
+    static let rest = Duration.seconds(2_700)
 
     // MARK: Conditions
 
