@@ -40,6 +40,22 @@ struct CardWatchTests {
         Case(age: lifetime + 7, actions: [.expire], next: nil),
     ]
 
+    @Test("A card that can be continued is handed over at its age, and again until it is over")
+    func handOver() {
+        var policy = Self.policy(wake: nil, wait: 300)
+        policy.continueAfterHours = 4
+        let hour: Int64 = 3_600_000_000
+        var watch = CardWatch(isWaiting: false, isContinuable: true)
+        #expect(watch.actions(at: 4 * hour - 1, policy, canWake: true).isEmpty)
+        #expect(watch.nextAge(after: 0, policy) == 4 * hour)
+        #expect(watch.actions(at: 4 * hour, policy, canWake: true) == [.handOver])
+        #expect(watch.actions(at: 5 * hour, policy, canWake: true) == [.handOver])
+        #expect(watch.actions(at: 8 * hour, policy, canWake: true) == [.expire])
+        var other = CardWatch(isWaiting: false)
+        #expect(other.actions(at: 5 * hour, policy, canWake: true).isEmpty)
+        #expect(other.nextAge(after: 0, policy) == 8 * hour)
+    }
+
     @Test("What is due at an age, and when to look again", arguments: cases)
     func table(example: Case) {
         var watch = example.watch
@@ -69,6 +85,7 @@ struct CardWatchTests {
                 switch action {
                 case .wake: #expect(age >= Int64(policy.wakeAfterSeconds ?? .max) * 1_000_000)
                 case .reportOverdue: #expect(age >= Int64(policy.tokenWaitSeconds) * 1_000_000)
+                case .handOver: Issue.record("The policy has no continue_after_hours.")
                 case .expire: #expect(age >= Self.lifetime * 1_000_000)
                 }
             }

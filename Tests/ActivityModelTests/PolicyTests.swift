@@ -11,7 +11,7 @@ struct PolicyTests {
         "expiration_seconds":{"start":600,"update":28800,"end":28800},\
         "budget":{"ordinary":10,"frequent":60,"window_seconds":3600,"reserve":2},\
         "start_budget":{"count":10,"window_seconds":3600},"start_retry_seconds":120,"token_wait_seconds":3600,\
-        "wake_after_seconds":null,"fallback_alert":false,"end_when_silent_seconds":null,\
+        "wake_after_seconds":null,"continue_after_hours":null,"fallback_alert":false,"end_when_silent_seconds":null,\
         "on_unfollow":"keep","channel_storage":"most_recent","channel_grace_seconds":null,"rules":[]}
         """
 
@@ -31,8 +31,8 @@ struct PolicyTests {
             "expiration_seconds": ["start": 0, "update": 1, "end": 2],
             "budget": ["ordinary": 5, "frequent": 6, "window_seconds": 7, "reserve": 0],
             "start_budget": ["count": 3, "window_seconds": 4], "start_retry_seconds": 8, "token_wait_seconds": 9,
-            "wake_after_seconds": 10, "fallback_alert": true, "end_when_silent_seconds": 11, "on_unfollow": "end",
-            "channel_storage": "none", "channel_grace_seconds": 12,
+            "wake_after_seconds": 10, "continue_after_hours": 7, "fallback_alert": true, "end_when_silent_seconds": 11,
+            "on_unfollow": "end", "channel_storage": "none", "channel_grace_seconds": 12,
             "rules": [
                 ["changed": "/home_score", "urgency": "notable", "must_deliver": true],
                 ["changed": "/clock", "urgency": "routine", "min_interval_seconds": 30],
@@ -45,6 +45,14 @@ struct PolicyTests {
         #expect(policy.rules[1].minimumIntervalSeconds == 30)
         #expect(policy.channelGrace(.none) == 12)
         #expect(policy.onUnfollow == .end)
+        #expect(policy.continueAfterHours == 7)
+    }
+
+    @Test("A card is handed over while iOS certainly still has it", arguments: [0, 8])
+    func continuation(hours: Int) {
+        #expect(throws: PolicyError.self) {
+            try Policy(json: ["continue_after_hours": .number(JSONNumber(hours))])
+        }
     }
 
     @Test("A field that is null has its default, as one that is absent")

@@ -36,17 +36,20 @@ package struct World: Sendable {
         Issue.record("The segments never come to rest.", sourceLocation: sourceLocation)
     }
 
-    /// Looks after one batch of cards that are due, and returns when the apps that it wakes were answered.
+    /// Looks after one batch of cards that are due, and returns when the apps that it wakes, and the cards that it ends,
+    /// were answered.
     ///
     /// - Returns: How many there were.
     package func watchCards() async throws -> Int {
+        let old = try await OldCards.claim(orchestrator)
+        await old.send()
         let look = try await CardWatcher(orchestrator: orchestrator).look(mostWakes: CardWatcher.wakesAtOnce)
         await withDiscardingTaskGroup { group in
             for wakes in look.wakes {
                 group.addTask { await wakes.send() }
             }
         }
-        return look.count
+        return old.count + look.count
     }
 
     /// As if so much time had passed: everything in the database happened so much earlier. Leases stay as they are.
@@ -60,6 +63,7 @@ package struct World: Sendable {
             ("starts", ["due_at", "claimed_at"], []),
             ("start_tokens", ["registered_at"], []),
             ("subscriptions", ["due_at", "registered_at", "started_at", "check_at", "shown_at"], []),
+            ("continuations", ["started_at", "due_at"], []),
             ("segments", ["due_at", "retry_at", "pushed_at"], ["alert_stamp"]),
             ("budget_ledger", ["decided_at"], []),
             ("timeline", ["at"], []),

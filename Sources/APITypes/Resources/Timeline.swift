@@ -24,7 +24,7 @@ package struct TimelineEntry: Sendable, Hashable {
     /// The device that it happened to; nil if it concerns all.
     package var deviceID: DeviceID?
     package var revision: Revision?
-    /// The kind of push or request: `start`, `update`, `end`, `alert`, `wake`.
+    /// The kind of push or request: `start`, `update`, `end`, `alert`, `wake`, `continued`.
     package var event: String?
     package var urgency: Urgency?
     /// Whether the change had an alert.

@@ -62,7 +62,7 @@ package struct RecordedPush: Sendable, Hashable {
     package var deviceID: DeviceID
     /// Nil if the activity is deleted.
     package var activityID: ActivityID?
-    /// What was sent: `start`, `update`, `end`, `alert` or `wake`.
+    /// What was sent: `start`, `update`, `end`, `alert`, `wake` or `continued`.
     package var event: String?
     package var revision: Revision?
     /// The status that APNs answered.

@@ -43,6 +43,9 @@ package struct AlertContent: Sendable, Hashable {
     /// The API's shape.
     package var json: JSONValue { object(title.json, body.json) }
 
+    /// The same words without a sound.
+    package var silent: AlertContent { AlertContent(title: title, body: body) }
+
     /// Apple's shape.
     package var wire: JSONValue { object(title.wire, body.wire) }
 

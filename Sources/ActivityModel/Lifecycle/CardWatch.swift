@@ -1,4 +1,5 @@
-/// Decides what happens to one device's card as time passes: a token that does not arrive, and the end of its lifetime.
+/// Decides what happens to one device's card as time passes: a token that does not arrive, a new card in
+/// its place, and the end of its lifetime.
 ///
 /// It has no clock: the caller passes ages, in microseconds since the card was started.
 package struct CardWatch: Sendable, Hashable {
@@ -11,6 +12,8 @@ package struct CardWatch: Sendable, Hashable {
         case wake
         /// Report that the token is overdue. Tally still waits for it.
         case reportOverdue
+        /// Start a new card that continues it.
+        case handOver
         /// Stop sending to the card.
         case expire
     }
@@ -21,17 +24,23 @@ package struct CardWatch: Sendable, Hashable {
     package private(set) var isWoken: Bool
     /// Whether it has been reported as overdue.
     package private(set) var isOverdue: Bool
+    /// Whether a new card can continue it.
+    package let isContinuable: Bool
 
-    package init(isWaiting: Bool, isWoken: Bool = false, isOverdue: Bool = false) {
+    package init(isWaiting: Bool, isWoken: Bool = false, isOverdue: Bool = false, isContinuable: Bool = false) {
         self.isWaiting = isWaiting
         self.isWoken = isWoken
         self.isOverdue = isOverdue
+        self.isContinuable = isContinuable
     }
 
     /// The actions due at this age. The card then counts as woken and reported. `canWake`: a device token exists, so
     /// Tally can wake the app.
     package mutating func actions(at age: Int64, _ policy: Policy, canWake: Bool) -> [Action] {
         if age >= Self.microseconds(Self.lifetimeSeconds) { return [.expire] }
+        if isContinuable, let hours = policy.continueAfterHours, age >= Self.microseconds(hours * 3600) {
+            return [.handOver]
+        }
         guard isWaiting else { return [] }
         var actions: [Action] = []
         if let wakeAfter = policy.wakeAfterSeconds, !isWoken, canWake, age >= Self.microseconds(wakeAfter) {
@@ -49,6 +58,7 @@ package struct CardWatch: Sendable, Hashable {
     package func nextAge(after age: Int64, _ policy: Policy) -> Int64? {
         guard age < Self.microseconds(Self.lifetimeSeconds) else { return nil }
         var ages = [Self.lifetimeSeconds]
+        if isContinuable, let hours = policy.continueAfterHours { ages.append(hours * 3600) }
         if isWaiting {
             if let wakeAfter = policy.wakeAfterSeconds, !isWoken { ages.append(wakeAfter) }
             if !isOverdue { ages.append(policy.tokenWaitSeconds) }

@@ -6,6 +6,8 @@ extension Policy {
 
     private static let duration = 0...maximumDuration
     private static let count = 1...1_000_000
+    /// In hours. iOS ends a card after eight (``CardWatch/lifetimeSeconds``).
+    private static let continuation = 1...7
 
     /// Reads a policy. Reports all errors; an unknown field is one.
     package init(json: JSONValue) throws(PolicyError) {
@@ -21,6 +23,7 @@ extension Policy {
         startRetrySeconds = reader.integer("start_retry_seconds", in: Self.duration, default: startRetrySeconds)
         tokenWaitSeconds = reader.integer("token_wait_seconds", in: Self.duration, default: tokenWaitSeconds)
         wakeAfterSeconds = reader.optionalInteger("wake_after_seconds", in: Self.duration)
+        continueAfterHours = reader.optionalInteger("continue_after_hours", in: Self.continuation)
         fallbackAlert = reader.flag("fallback_alert")
         endWhenSilentSeconds = reader.optionalInteger("end_when_silent_seconds", in: 1...Self.maximumDuration)
         onUnfollow = reader.choice("on_unfollow", default: onUnfollow)
@@ -122,6 +125,7 @@ extension Policy {
             "start_retry_seconds": Self.json(startRetrySeconds),
             "token_wait_seconds": Self.json(tokenWaitSeconds),
             "wake_after_seconds": Self.json(wakeAfterSeconds),
+            "continue_after_hours": Self.json(continueAfterHours),
             "fallback_alert": .bool(fallbackAlert),
             "end_when_silent_seconds": Self.json(endWhenSilentSeconds),
             "on_unfollow": .string(onUnfollow.rawValue),

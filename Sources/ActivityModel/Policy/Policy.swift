@@ -30,6 +30,8 @@ package struct Policy: Sendable, Hashable {
     package var tokenWaitSeconds = 3600
     /// If a start's update token has not arrived after this time, a background push wakes the app. `nil`: no such push.
     package var wakeAfterSeconds: Int?
+    /// A card of this age is handed over to a new card, which the device is started for. `nil`: never.
+    package var continueAfterHours: Int?
     /// Whether Tally sends an ordinary alert if the device cannot show a Live Activity.
     package var fallbackAlert = false
     /// Tally ends an activity that had no change for this long; `nil`: never.

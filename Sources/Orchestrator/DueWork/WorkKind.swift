@@ -47,7 +47,13 @@ enum WorkKind: String, CaseIterable, Sendable {
         case .schedules: "SELECT due_at FROM schedules WHERE state = 'pending' ORDER BY due_at LIMIT 1"
         case .sandboxPushes: "SELECT due_at FROM pushes WHERE environment = 'sandbox' ORDER BY due_at LIMIT 1"
         case .productionPushes: "SELECT due_at FROM pushes WHERE environment = 'production' ORDER BY due_at LIMIT 1"
-        case .cards: "SELECT check_at FROM subscriptions WHERE check_at IS NOT NULL ORDER BY check_at LIMIT 1"
+        case .cards:
+            """
+            SELECT least(
+                (SELECT check_at FROM subscriptions WHERE check_at IS NOT NULL ORDER BY check_at LIMIT 1),
+                (SELECT due_at FROM continuations WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1)
+            )
+            """
         case .channelDeletions:
             """
             SELECT delete_at FROM channels WHERE delete_at IS NOT NULL AND state IN ('ready', 'deleting')

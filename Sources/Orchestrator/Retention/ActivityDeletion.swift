@@ -193,6 +193,7 @@ struct ActivityDeletion: Sendable {
     private static let parts = [
         Part(table: "subscriptions", order: "p.device_key"),
         Part(table: "starts", order: "p.device_key"),
+        Part(table: "continuations", order: "p.device_key, p.activitykit_id"),
         Part(table: "audience_members", order: "p.kind, p.member_id"),
         Part(table: "activity_app_versions", order: "p.app_version"),
         Part(table: "budget_ledger", order: "p.class, p.revision"),

@@ -10,7 +10,9 @@ enum DeviceVerdict {
                 text: "No such device is registered for this app, or it was deleted."
             )
         }
-        if let card = story.card { return CardVerdict(story: story, card: card).verdict }
+        if let card = story.card {
+            return CardVerdict(story: story, card: card).verdict.adding(obstacleOfNextCard(story, card))
+        }
         if let start = story.start { return StartVerdict(story: story, start: start).verdict }
         if device.environment != story.activity.environment {
             return Verdict(
@@ -20,6 +22,16 @@ enum DeviceVerdict {
             )
         }
         return withoutAnything(story, device)
+    }
+
+    /// A start beside a card that Tally can send to is the start of the card that is to continue it.
+    private static func obstacleOfNextCard(_ story: DeviceStory, _ card: DeviceStory.Card) -> String? {
+        guard let start = story.start, card.state == .riding || card.state == .due else { return nil }
+        switch start.state {
+        case .withheld, .failed:
+            return "A new card was to continue it and could not be started: \(start.reason ?? "no reason is known")."
+        case .pending, .claimed, .unknown, .sent, .settled, .cancelled: return nil
+        }
     }
 
     private static func withoutAnything(_ story: DeviceStory, _ device: DeviceStory.Device) -> Verdict {

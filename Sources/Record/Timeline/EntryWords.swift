@@ -92,6 +92,7 @@ enum EntryWords {
         return switch entry.event {
         case "alert": "The ordinary alert instead of a card"
         case "wake": "The wake-up of the app"
+        case "continued": "The end of the card that a new one continues"
         case "end" where entry.revision == nil: "The end, without the state that the app could not decode,"
         case let event?: "\(way) \(event)\(number)"
         case nil: "The push"

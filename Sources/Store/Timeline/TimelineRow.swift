@@ -24,6 +24,8 @@ package struct TimelineRow: Sendable {
         case alert
         /// A background push that lets the app report its card's token.
         case wake
+        /// The end of a card that a new card continues.
+        case continued
 
         package init(_ kind: ChangeKind) {
             switch kind {

@@ -21,18 +21,21 @@ package struct Card: Codable, Hashable, Sendable {
     package var isConfirmed = false
     /// What it shows; nil if its content does not say it, or if Tally wants no receipts of it.
     package var shown: Shown?
+    /// ActivityKit's id of the card that continues it, because iOS ends a card after eight hours.
+    package var successor: String?
 
     /// Whether it is to be reported as live.
     var isLive: Bool { !state.isOver && endedByApp == nil && ending == nil }
 
-    /// Whether the user has swiped it away, so that a push must not start a later card.
+    /// Whether the user has swiped it away, so that a push must not start this later card.
     ///
     /// If nobody saw how it went: no push could end a card that Tally did not know. And a push that comes soon after is the
-    /// repeat of its own start. When a card came that the app finds after a long sleep, nobody can tell.
-    var isDismissed: Bool {
+    /// repeat of its own start, unless it continues the card. When a card came that the app finds after a long sleep, nobody
+    /// can tell.
+    func keepsOut(_ later: Card) -> Bool {
         if ending == .user { return true }
         guard ending == .unknown else { return false }
-        return !isConfirmed || repeats != nil
+        return !isConfirmed || (repeats != nil && successor != later.id)
     }
 
     /// It is there after all.
@@ -62,6 +65,8 @@ package enum AppEnd: String, Codable, Hashable, Sendable {
     case asked
     /// An elder card shows the same activity.
     case duplicate
+    /// A new card continues it.
+    case continued
     /// A push started it again, after the user had swiped it away.
     case unwanted
     /// It belonged to a user who has signed out.

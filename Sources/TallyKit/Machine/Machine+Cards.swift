@@ -5,6 +5,9 @@ extension Machine {
     static let overFor: Double = 24 * 3600
     /// Pushes that Apple still stored may come for so long: after a sign-out that Tally has confirmed, and after the end of a card.
     static let lateStarts: Double = 900
+    /// A push that starts a card so long after the elder one is no repeat: Tally hands a long activity over. The elder card
+    /// has been Tally's for longer than that.
+    static let continuedAfter: Double = 1_800
 
     mutating func take(_ reading: Reading, at now: Moment, _ actions: inout [Action]) {
         isReading = false
@@ -77,6 +80,11 @@ extension Machine {
             updateToken: seen.updateToken,
             start: start
         )
+        // A card that has gone before is none that Tally continues.
+        for elder in others
+        where start == nil && elder.ending == nil && elder.successor == nil && now - elder.firstSeen > Self.continuedAfter {
+            memory.cards[elder.id]?.successor = seen.id
+        }
         tokenReadings = 0
         tokenReading = waitForToken(at: now)
         if start == nil, isAfterSignOut { return endCard(seen.id, .signedOut, at: now, &actions) }
@@ -92,14 +100,21 @@ extension Machine {
         let start = cards.lastIndex { $0.start != nil } ?? 0
         var hasElder = false
         for (place, card) in cards.enumerated() where card.isLive {
-            if hasElder, found.contains(card.id) {
+            if found.contains(card.id), isContinued(card, found: found) {
+                endCard(card.id, .continued, at: now, &actions)
+            } else if hasElder, found.contains(card.id) {
                 endCard(card.id, .duplicate, at: now, &actions)
-            } else if place > start, cards[start..<place].contains(where: \.isDismissed) {
+            } else if place > start, cards[start..<place].contains(where: { $0.keepsOut(card) }) {
                 endCard(card.id, .unwanted, at: now, &actions)
             } else if found.contains(card.id) {
                 hasElder = true
             }
         }
+    }
+
+    private func isContinued(_ card: Card, found: Set<String>) -> Bool {
+        guard let successor = card.successor, let next = memory.cards[successor] else { return false }
+        return next.isLive && found.contains(successor)
     }
 
     /// Ends the duplicates that are still there. If the elder card has gone since the last process died, the first one takes its

@@ -140,6 +140,10 @@ struct DeviceVerdictTests {
     ]
 
     static let cards = [
+        Case("old, and no new card may be started", "current", "new card was to continue it", "start_budget") {
+            $0.card = card(.riding)
+            $0.start = start(.withheld, "start_budget", dueAt: noon)
+        },
         Case("no token, and no attribute for the id", "waiting_for_token", "names no `id_attribute`") {
             $0.card = card(.waitingForToken)
             $0.activity.hasIDAttribute = false

@@ -62,6 +62,11 @@ struct EntryWordsTests {
             $0.revision = 1
             $0.outcome = "accepted"
         },
+        Case("push", "The end of the card that a new one continues was accepted by APNs (priority 10).") {
+            $0.event = "continued"
+            $0.outcome = "accepted"
+            $0.priority = 10
+        },
         Case("push", "The wake-up of the app was accepted by APNs (priority 5).") {
             $0.event = "wake"
             $0.outcome = "accepted"

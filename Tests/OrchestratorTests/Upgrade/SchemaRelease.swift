@@ -11,7 +11,7 @@ struct SchemaRelease: Sendable {
     var load: [String] = []
 
     /// In the order of their versions.
-    static let all = [baseline, rejudgements, topics, receipts]
+    static let all = [baseline, rejudgements, topics, receipts, continuations]
 
     /// An activity of each kind in the middle of its life, and a row in every other table. The signing key is written by
     /// the test, which knows the secret.
@@ -233,5 +233,14 @@ struct SchemaRelease: Sendable {
     private static let receipts = SchemaRelease(
         version: 4,
         rows: "UPDATE subscriptions SET shown_revision = 1, shown_at = now() WHERE update_token = decode('aa01', 'hex')"
+    )
+
+    private static let continuations = SchemaRelease(
+        version: 5,
+        rows: """
+            INSERT INTO continuations (activity_key, device_key, activitykit_id, started_at, attempts, handed_over)
+            SELECT activity_key, device_key, 'old', now() - interval '1 day', 1, true
+            FROM activities JOIN devices USING (bundle_id) WHERE activity_id = 'past' AND device_id = 'd9'
+            """
     )
 }

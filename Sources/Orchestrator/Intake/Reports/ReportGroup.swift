@@ -357,7 +357,11 @@ struct ReportGroup {
     private mutating func store(isLast: Bool) async throws -> [Answer?] {
         let cards = reports.indices.map { cardKey($0) }
         let taken = cards.indices.map { stale.contains($0) ? nil : cards[$0] }
-        let starts = try await settleStarts(of: taken.compactMap { $0 })
+        let starts = try await settleStarts(
+            zip(reports, taken).compactMap { report, card in
+                card.map { (key: $0, activityKitID: report.card.request.activityKitID) }
+            }
+        )
         let settled = zip(reports, taken).compactMap { report, card -> SettledReport? in
             guard let card else { return nil }
             let start = starts[card]
@@ -382,16 +386,18 @@ struct ReportGroup {
     }
 
     /// Settles the starts of cards that exist, in whatever state (promise 6). A start that is withheld or has failed might
-    /// leave later and make a second card.
-    private func settleStarts(of cards: [CardKey]) async throws -> [CardKey: Start] {
+    /// leave later and make a second card. But a card that a start is to continue is not the card of that start.
+    private func settleStarts(_ cards: [(key: CardKey, activityKitID: String?)]) async throws -> [CardKey: Start] {
         guard !cards.isEmpty else { return [:] }
         let rows = try await connection.query(
             """
             WITH reported AS MATERIALIZED (
                 SELECT s.activity_key, s.device_key
-                FROM unnest(\(cards.map(\.activityKey)), \(cards.map(\.deviceKey))) AS r(activity_key, device_key)
+                FROM unnest(
+                    \(cards.map(\.key.activityKey)), \(cards.map(\.key.deviceKey)), \(cards.map(\.activityKitID))
+                ) AS r(activity_key, device_key, activitykit_id)
                 JOIN starts AS s ON \(unescaped: Query.byKey("s", "r", "activity_key", "device_key"))
-                WHERE s.state <> 'settled'
+                WHERE s.state <> 'settled' AND NOT \(unescaped: Continuations.isOfOldCard)
                 ORDER BY s.activity_key, s.device_key FOR NO KEY UPDATE OF s
             )
             UPDATE starts AS s SET state = 'settled', due_at = NULL, reason = NULL
@@ -424,8 +430,14 @@ struct ReportGroup {
         let kinds = Dictionary(grouping: reports, by: \.kind)
         let cards = reports.map { CardKey(activityKey: $0.facts.key, deviceKey: $0.deviceKey) }
         // Cards of one kind are locked in their order anyway.
+        let next = reports.filter { $0.kind.reach != .nothing }
+        let handOver = Continuations.handOver(
+            next.map { CardKey(activityKey: $0.facts.key, deviceKey: $0.deviceKey) },
+            to: next.map(\.request.activityKitID)
+        )
         let statements =
             (kinds.count > 1 ? CardKey.hold(cards) : [])
+            + (next.isEmpty ? [] : [handOver])
             + kinds.map { ReportRows(kind: $0, reports: $1).statement } + [
                 AppVersionRows.alignment(cards),
                 Boarding.statement(cards),

@@ -54,6 +54,7 @@ struct ReportRows {
             AS r(activity_key, device_key, generation, activitykit_id)
         JOIN activities AS a ON \(unescaped: Query.byKey("a", "r", "activity_key"))
         JOIN devices AS d ON \(unescaped: Query.byKey("d", "r", "device_key"))
+        WHERE NOT \(unescaped: Continuations.isOfPastCard)
         ORDER BY r.activity_key, r.device_key
         ON CONFLICT (activity_key, device_key) DO UPDATE
         SET state = 'over', reason = NULL, due_at = NULL, check_at = NULL, leaving = false,
@@ -94,21 +95,35 @@ struct ReportRows {
     /// token that replaces another may have been void for some of those pushes, which APNs accepts all the same; what
     /// the phone itself did not confirm is therefore sent once more (``CatchUpTurn``). So is what a card has been sent
     /// that says under the same token that it shows an older state: that push may be lost, or still on its way.
+    ///
+    /// A card whose row another card has is ended under the token that it says.
     private var token: Query {
         """
+        WITH past AS (
+            UPDATE continuations AS k SET update_token = r.token, due_at = clock_timestamp(), failures = 0
+            FROM unnest(\(activityKeys), \(deviceKeys), \(tokens), \(activityKitIDs))
+                AS r(activity_key, device_key, token, activitykit_id)
+            WHERE \(unescaped: Query.byKey("k", "r", "activity_key", "device_key"))
+              AND k.activitykit_id = r.activitykit_id AND k.handed_over
+        )
         INSERT INTO subscriptions AS s (activity_key, device_key, mode, state, frequent, update_token, generation,
             known_revision, confirmed_revision, heard_revision, due_at, activitykit_id, registered_at, started_at, check_at)
         SELECT a.activity_key, d.device_key, 'token', 'due', d.frequent_pushes_enabled, r.token, r.generation,
                known.revision, known.revision,
                greatest(a.revision - CASE WHEN known.revision > 0 THEN 1 ELSE 0 END, known.revision),
-               clock_timestamp(), r.activitykit_id, clock_timestamp(), card.started_at, card.started_at + \(Self.lifetime)
+               clock_timestamp(), r.activitykit_id, clock_timestamp(), card.started_at, card.started_at + watch.period
         FROM unnest(
             \(activityKeys), \(deviceKeys), \(tokens), \(generations), \(revisions), \(startTimes), \(activityKitIDs)
         ) AS r(activity_key, device_key, token, generation, revision, started_at, activitykit_id)
         JOIN activities AS a ON \(unescaped: Query.byKey("a", "r", "activity_key"))
         JOIN devices AS d ON \(unescaped: Query.byKey("d", "r", "device_key"))
         CROSS JOIN LATERAL (SELECT coalesce(r.started_at, clock_timestamp()) AS started_at) AS card
+        CROSS JOIN LATERAL (
+            SELECT least(\(Self.lifetime), \(unescaped: Self.continuation) * interval '1 hour') AS period
+            FROM activity_types AS p WHERE p.bundle_id = a.bundle_id AND p.type_name = a.type_name OFFSET 0
+        ) AS watch
         \(unescaped: Self.known)
+        WHERE NOT \(unescaped: Continuations.isOfPastCard)
         ORDER BY r.activity_key, r.device_key
         ON CONFLICT (activity_key, device_key) DO UPDATE
         SET mode = 'token', frequent = EXCLUDED.frequent, update_token = EXCLUDED.update_token,
@@ -175,6 +190,9 @@ struct ReportRows {
 
     private static let lifetime = Duration.seconds(CardWatch.lifetimeSeconds)
 
+    /// After so many hours a new card is to continue the card, by the policy `p`; null: never.
+    private static let continuation = "\(StoredJSON.text(at: "{continue_after_hours}", of: "p.policy"))::integer"
+
     /// Whether a report is of another card than the one `s` that is stored: ActivityKit says so, or the phone has said
     /// that the one before is gone, or its 8 hours are over and this token is not its.
     private static let isOtherCard = """
@@ -212,6 +230,7 @@ struct ReportRows {
         JOIN devices AS d ON \(unescaped: Query.byKey("d", "r", "device_key"))
         CROSS JOIN LATERAL (SELECT coalesce(r.started_at, clock_timestamp()) AS started_at) AS card
         \(unescaped: Self.known)
+        WHERE NOT \(unescaped: Continuations.isOfPastCard)
         ORDER BY r.activity_key, r.device_key
         ON CONFLICT (activity_key, device_key) DO UPDATE
         SET mode = 'channel', frequent = EXCLUDED.frequent, update_token = NULL,

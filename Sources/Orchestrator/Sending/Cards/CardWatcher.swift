@@ -8,7 +8,7 @@ import Store
 import Synchronization
 
 /// Looks after cards as time passes: reports update tokens that do not come, wakes the apps that should report them,
-/// and lets go of cards whose 8 hours are over.
+/// hands cards over to new ones, and lets go of cards whose 8 hours are over.
 ///
 /// What is due is decided and stored under row locks, so any number of daemons may watch. Wake-ups leave apart from
 /// that, so that no card waits for the answer to another's: of their cards the next look is moved on by a lease, and
@@ -30,6 +30,12 @@ struct CardWatcher: Service, CustomStringConvertible {
                 let underWay = Counted()
                 for await _ in orchestrator.dueWork.signals(of: .cards) {
                     do {
+                        var claimed = OldCards.batchSize
+                        while claimed == OldCards.batchSize {
+                            let old = try await OldCards.claim(orchestrator)
+                            if old.count > 0 { group.addTask { await old.send() } }
+                            claimed = old.count
+                        }
                         var looked = Self.batchSize
                         while looked == Self.batchSize {
                             let look = try await look(mostWakes: Self.wakesAtOnce - underWay.count)
@@ -70,6 +76,7 @@ struct CardWatcher: Service, CustomStringConvertible {
         var checked: [WatchedCard.Checked] = []
         var overdue: [Event] = []
         var toWake: [AppWakes.Addressee: [WatchedCard]] = [:]
+        var toHandOver: [CardKey] = []
 
         mutating func decide(_ card: WatchedCard) {
             var watch = card.watch
@@ -79,14 +86,21 @@ struct CardWatcher: Service, CustomStringConvertible {
                 let subject = Event.Subject.activity(key: card.activityKey, deviceKey: card.deviceKey)
                 overdue.append(Event(.tokenWaitOverdue, of: subject, ["waited_seconds": waited]))
             }
+            let next: WatchedCard.Next?
+            if actions.contains(.wake) {
+                next = .after(wake(card) ? lease : CardWatcher.crowding)
+            } else if actions.contains(.handOver) {
+                toHandOver.append(CardKey(activityKey: card.activityKey, deviceKey: card.deviceKey))
+                next = .after(Continuations.pause)
+            } else {
+                next = watch.nextAge(after: card.age, card.policy).map { .atAge($0) }
+            }
             checked.append(
                 WatchedCard.Checked(
                     card: card,
                     watch: watch,
                     isExpired: actions.contains(.expire),
-                    next: actions.contains(.wake)
-                        ? .after(wake(card) ? lease : CardWatcher.crowding)
-                        : watch.nextAge(after: card.age, card.policy).map { .atAge($0) }
+                    next: next
                 )
             )
         }
@@ -113,6 +127,8 @@ struct CardWatcher: Service, CustomStringConvertible {
             _ = try await connection.pipeline(statements)
             return decisions
         }
+        // Locks starts before cards, so in a transaction of its own. If that fails, the next look begins it.
+        try await Continuations.begin(decisions.toHandOver, in: orchestrator)
         if !decisions.overdue.isEmpty {
             Counter(label: "tally_token_waits_overdue_total").increment(by: decisions.overdue.count)
         }

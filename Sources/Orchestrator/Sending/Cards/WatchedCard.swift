@@ -53,7 +53,8 @@ extension WatchedCard {
             """
             SELECT s.activity_key, s.device_key, s.state = 'waiting_for_token', s.woken, s.overdue,
                    (extract(epoch FROM clock_timestamp() - s.started_at) * 1000000)::int8, d.device_token,
-                   a.bundle_id, a.environment::text, a.activity_id, a.type_name
+                   a.bundle_id, a.environment::text, a.activity_id, a.type_name,
+                   \(unescaped: Continuations.canBegin("s"))
             FROM subscriptions AS s JOIN activities AS a USING (activity_key) JOIN devices AS d USING (device_key)
             WHERE s.check_at <= now()
             ORDER BY s.check_at LIMIT \(limit)
@@ -61,18 +62,23 @@ extension WatchedCard {
             """
         )
         let found = try rows.decoded(
-            as: (Int64, Int64, Bool, Bool, Bool, Int64, [UInt8]?, String, String, String, String).self
+            as: (Int64, Int64, Bool, Bool, Bool, Int64, [UInt8]?, String, String, String, String, Bool).self
         )
         let policies = try await policies(of: Set(found.map { TypeKey(app: $0.7, name: $0.10) }), on: connection)
         return try found.map { row in
             let (
                 activityKey, deviceKey, isWaiting, isWoken, isOverdue, age, deviceToken, app, environment, activityID,
-                type
+                type, isContinuable
             ) = row
             return WatchedCard(
                 activityKey: activityKey,
                 deviceKey: deviceKey,
-                watch: CardWatch(isWaiting: isWaiting, isWoken: isWoken, isOverdue: isOverdue),
+                watch: CardWatch(
+                    isWaiting: isWaiting,
+                    isWoken: isWoken,
+                    isOverdue: isOverdue,
+                    isContinuable: isContinuable
+                ),
                 age: age,
                 deviceToken: deviceToken.flatMap(PushToken.init(bytes:)),
                 app: BundleID(stored: app),

@@ -15,6 +15,8 @@ struct ClaimedStart: Sendable {
     /// Where an ordinary push of the device goes.
     let deviceToken: PushToken?
     let frequent: Bool
+    /// Whether its card takes the place of an older one (``Continuations``).
+    let isContinuation: Bool
 }
 
 /// Claims starts by row before they leave, in one transaction that locks them, their devices and the activity.
@@ -129,6 +131,7 @@ struct StartClaims: Sendable {
         let deviceToken: PushToken?
         let isWanted: Bool
         let isReported: Bool
+        let isContinuation: Bool
         let spending: StartSpending
         /// The database's clock.
         let now: PGTimestamp
@@ -136,13 +139,14 @@ struct StartClaims: Sendable {
         /// What ``StartClaims/read(_:on:)`` selects, in its order.
         typealias Row = (
             Int64, String, Int16, Int16, Bool, [UInt8]?, String?, Bool, Bool, [UInt8]?, Bool, [PGTimestamp], [Int16],
-            PGTimestamp, String, Bool?, Int64?, Bool
+            PGTimestamp, String, Bool?, Int64?, Bool, Bool
         )
 
         init(_ row: Row) throws {
             let (
                 deviceKey, state, attempts, failures, hasFallenBack, token, osVersion, activitiesEnabled, frequent,
-                deviceToken, isWanted, spentAt, spentCounts, now, appVersion, isWithheld, decodesFrom, isReported
+                deviceToken, isWanted, spentAt, spentCounts, now, appVersion, isWithheld, decodesFrom, isReported,
+                isContinuation
             ) = row
             self.deviceKey = deviceKey
             machine = StartStateMachine(
@@ -160,6 +164,7 @@ struct StartClaims: Sendable {
             self.deviceToken = deviceToken.flatMap(PushToken.init(bytes:))
             self.isWanted = isWanted
             self.isReported = isReported
+            self.isContinuation = isContinuation
             spending = StartSpending(
                 zip(spentAt, spentCounts).map { StartSpending.Unit(at: $0.microseconds, count: Int($1)) }
             )
@@ -176,7 +181,7 @@ struct StartClaims: Sendable {
             SELECT s.device_key, s.state::text, s.attempts, s.failures, s.fell_back, t.token, d.os_version,
                    d.activities_enabled, d.frequent_pushes_enabled, d.device_token, \(unescaped: AudienceCoverage.condition),
                    spent.times, spent.counts, clock_timestamp(), \(unescaped: AppVersionRows.appVersion), v.is_withheld,
-                   v.decodes_from, \(unescaped: Self.isReported)
+                   v.decodes_from, \(unescaped: Self.isReported), \(unescaped: Self.isContinuation)
             FROM unnest(\(keys)) AS k(device_key)
             CROSS JOIN LATERAL (
                 SELECT * FROM starts
@@ -189,9 +194,14 @@ struct StartClaims: Sendable {
             LEFT JOIN start_tokens AS t
                 ON t.device_key = s.device_key AND t.type_name = a.type_name AND t.state = 'live'
             CROSS JOIN LATERAL (
-                SELECT coalesce(array_agg(o.claimed_at), '{}') AS times, coalesce(array_agg(o.attempts), '{}') AS counts
-                FROM starts AS o
-                WHERE o.device_key = s.device_key AND o.claimed_at > now() - \(window) AND o.attempts > 0
+                SELECT coalesce(array_agg(u.at), '{}') AS times, coalesce(array_agg(u.count), '{}') AS counts
+                FROM (
+                    SELECT o.claimed_at AS at, o.attempts AS count FROM starts AS o
+                    WHERE o.device_key = s.device_key AND o.claimed_at > now() - \(window) AND o.attempts > 0
+                    UNION ALL
+                    SELECT k.started_at, k.attempts FROM continuations AS k
+                    WHERE k.device_key = s.device_key AND k.started_at > now() - \(window) AND k.attempts > 0
+                ) AS u
             ) AS spent
             ORDER BY s.device_key
             """,
@@ -202,9 +212,16 @@ struct StartClaims: Sendable {
     /// The condition that there is a card of the start `s` already. A report settles the starts that it finds; one that
     /// is made at that moment, of an audience, is missed by it. But the report holds the device until its card can be
     /// seen, so nothing is claimed for the device in between. What waits for its token may be there or not.
+    /// A card that the start is to continue is in nobody's way.
     private static let isReported = """
         EXISTS (SELECT FROM subscriptions AS c
-                WHERE c.activity_key = s.activity_key AND c.device_key = s.device_key AND c.state <> 'waiting_for_token' OFFSET 0)
+                WHERE c.activity_key = s.activity_key AND c.device_key = s.device_key AND c.state <> 'waiting_for_token'
+                  AND NOT \(Continuations.isBegun("c")) OFFSET 0)
+        """
+
+    private static let isContinuation = """
+        EXISTS (SELECT FROM subscriptions AS c
+                WHERE c.activity_key = s.activity_key AND c.device_key = s.device_key AND \(Continuations.isBegun("c")) OFFSET 0)
         """
 
     // MARK: What becomes of it
@@ -238,7 +255,8 @@ struct StartClaims: Sendable {
             isWanted: due.isWanted,
             isReported: due.isReported,
             obstacle: try obstacle(due, capability, &versions),
-            mayAlert: activity.policy.fallbackAlert && due.deviceToken != nil
+            // Whoever has a card needs no alert in its stead.
+            mayAlert: activity.policy.fallbackAlert && due.deviceToken != nil && !due.isContinuation
         )
         let claimed = ClaimedStart(
             deviceKey: due.deviceKey,
@@ -247,7 +265,8 @@ struct StartClaims: Sendable {
             token: due.token,
             capability: capability,
             deviceToken: due.deviceToken,
-            frequent: due.frequent
+            frequent: due.frequent,
+            isContinuation: due.isContinuation
         )
         return (Decision(deviceKey: due.deviceKey, machine: machine, action: action, now: due.now), claimed)
     }

@@ -91,6 +91,13 @@ struct StartResults: Sendable {
         var statements = [outcomes(activity, open)]
         let started = started.filter { present.contains($0.0.deviceKey) }
         if !started.isEmpty {
+            let continued = started.filter(\.0.isContinuation).map {
+                CardKey(activityKey: activity.key, deviceKey: $0.0.deviceKey)
+            }
+            if !continued.isEmpty {
+                statements += CardKey.hold(continued)
+                statements.append(Continuations.handOver(continued, to: continued.map { _ in nil }))
+            }
             statements.append(subscriptions(started, activity))
             if started.contains(where: { $0.mode == "channel" }) {
                 statements.append(SegmentRows.announce(activityKeys: [activity.key]))
@@ -172,6 +179,7 @@ struct StartResults: Sendable {
             SELECT a.activity_key, r.device_key, r.mode::subscription_mode, v.state, r.frequent, \(activity.newest),
                    CASE v.state WHEN 'due' THEN clock_timestamp() END, r.claimed_at, r.claimed_at + r.check_after,
                    \(unescaped: isLeaving(activity))
+                   OR (r.mode = 'token' AND \(unescaped: Continuations.isLeaving("r.device_key")))
             FROM unnest(
                 \(started.map(\.0.deviceKey)), \(started.map(\.mode)), \(started.map(\.0.frequent)),
                 \(started.map(\.0.claimedAt)), \(checks)

@@ -18,6 +18,24 @@ struct StartTurn: Sendable {
         let identity: SigningIdentity
         let channel: APNSChannelID?
         let detail: TimelineDetail
+
+        /// For a card that continues another: iOS wants an alert, and there is no news.
+        var quiet: Content {
+            Content(
+                change: change,
+                alert: alert?.silent,
+                fallback: fallback,
+                identity: identity,
+                channel: channel,
+                detail: detail
+            )
+        }
+    }
+
+    /// Starts of a batch with one body.
+    private struct Group: Hashable {
+        let capability: DeviceCapability
+        let isQuiet: Bool
     }
 
     /// The first of a large audience leave while the last are still to be made.
@@ -97,8 +115,10 @@ struct StartTurn: Sendable {
         until end: Duration
     ) async throws -> SegmentWorker.Turn {
         var results = StartResults(backoff: orchestrator.settings.backoff)
-        for (capability, members) in Dictionary(grouping: batch.starts, by: \.capability) {
-            switch capability {
+        let groups = Dictionary(grouping: batch.starts) { Group(capability: $0.capability, isQuiet: $0.isContinuation) }
+        for (group, members) in groups {
+            let content = group.isQuiet ? content.quiet : content
+            switch group.capability {
             case .withInputPushChannel: await send(content, content.channel.map { .channel($0) }, members, &results)
             case .withInputPushToken: await send(content, .token, members, &results)
             case .plain: await send(content, LiveActivityBody.InputPush.none, members, &results)

@@ -1,0 +1,185 @@
+import ActivityModel
+import Postgres
+import Store
+
+/// Hands cards of long activities over to new cards (policy `continue_after_hours`): iOS ends each card after eight
+/// hours.
+///
+/// The row of `continuations` is written and the start of the device is made due again in one transaction, before
+/// anything leaves. From there on it is a start like every other (``StartTurn``). When APNs has accepted it, or the phone
+/// reports the new card, the new card gets the row in `subscriptions`, and the old one is ended (``OldCards``). If the
+/// start is not sent or is refused, the old card stays as it is.
+enum Continuations {
+    /// After so long it is tried again, if the old card is still there.
+    static let pause = Duration.seconds(300)
+
+    /// Before the start leaves, the old card is sent the newest state: APNs may say that the card is gone.
+    static let asking = Duration.seconds(10)
+
+    /// A card is handed over so long after its app reported it, at the earliest. TallyKit takes what comes within 30
+    /// minutes of a card for the repeat of the card's start, and ends it.
+    static let rest = Duration.seconds(2_700)
+
+    // MARK: Conditions
+
+    /// The condition that a new card can continue the card: the old one can be ended by its token, and ActivityKit's id
+    /// tells reports of the two apart.
+    static func canBegin(_ card: String) -> String {
+        """
+        (\(card).mode = 'token' AND \(card).state IN ('riding', 'due') AND NOT \(card).leaving
+         AND \(card).activitykit_id IS NOT NULL)
+        """
+    }
+
+    /// The condition that a start continues the card: that was begun, and the card is certainly not gone. APNs accepted
+    /// what it was sent, so it is back on its ring.
+    static func isBegun(_ card: String) -> String {
+        """
+        (\(card).mode = 'token' AND \(card).state = 'riding' AND NOT \(card).leaving AND EXISTS (
+            SELECT FROM continuations AS k
+            WHERE k.activity_key = \(card).activity_key AND k.device_key = \(card).device_key
+              AND k.activitykit_id = \(card).activitykit_id AND NOT k.handed_over))
+        """
+    }
+
+    /// The condition that a report `r` is of a card that a new one continues, or is to continue.
+    static let isOfOldCard = """
+        EXISTS (SELECT FROM continuations AS k
+                WHERE k.activity_key = r.activity_key AND k.device_key = r.device_key
+                  AND k.activitykit_id = r.activitykit_id)
+        """
+
+    /// The condition that a report `r` is of a card whose row another card has now.
+    static let isOfPastCard = """
+        EXISTS (SELECT FROM continuations AS k
+                WHERE k.activity_key = r.activity_key AND k.device_key = r.device_key
+                  AND k.activitykit_id = r.activitykit_id AND k.handed_over)
+        """
+
+    /// The condition that the card of the activity `a` on a device, whose row is being made, continues one that had to
+    /// leave.
+    static func isLeaving(_ deviceKey: String) -> String {
+        """
+        EXISTS (SELECT FROM continuations AS k
+                WHERE k.activity_key = a.activity_key AND k.device_key = \(deviceKey)
+                  AND k.leaving AND k.due_at IS NOT NULL)
+        """
+    }
+
+    // MARK: Statements
+
+    /// Makes the starts due that continue these cards. It is no harm to do it again: a start that is under way, or has
+    /// left, stays as it is. One that could not leave is tried again.
+    static func begin(_ cards: [CardKey], in orchestrator: Orchestrator) async throws {
+        guard !cards.isEmpty else { return }
+        let cards = cards.sorted()
+        let begun = try await orchestrator.database.withYieldingTransaction { connection -> [CardKey] in
+            let rows = try await connection.pipeline([.planningOnce, beginning(cards)])[1]
+            var begun: [CardKey] = []
+            var new: [CardKey] = []
+            for (activityKey, deviceKey, isNew) in try rows.decoded(as: (Int64, Int64, Bool).self) {
+                let card = CardKey(activityKey: activityKey, deviceKey: deviceKey)
+                begun.append(card)
+                if isNew { new.append(card) }
+            }
+            guard !begun.isEmpty else { return [] }
+            _ = try await connection.commit(
+                (new.isEmpty ? [] : CardKey.hold(new) + [question(new)]) + [SegmentRows.announce(cards: begun)]
+            )
+            return begun
+        }
+        if !begun.isEmpty { orchestrator.wakeUps.signal() }
+    }
+
+    /// The starts are locked before the cards, as everybody does. Only devices of the audience with a start token are
+    /// started, and nothing is begun while sending is halted. A row says whether the card was not begun before.
+    private static func beginning(_ cards: [CardKey]) -> Query {
+        """
+        WITH cards AS MATERIALIZED (
+            SELECT s.activity_key, s.device_key, s.activitykit_id, s.started_at
+            FROM unnest(\(cards.map(\.activityKey)), \(cards.map(\.deviceKey))) AS r(activity_key, device_key)
+            JOIN subscriptions AS s ON \(unescaped: Query.byKey("s", "r", "activity_key", "device_key"))
+            JOIN activities AS a ON \(unescaped: Query.byKey("a", "s", "activity_key"))
+            JOIN devices AS d ON \(unescaped: Query.byKey("d", "s", "device_key"))
+            WHERE a.state = 'live' AND \(unescaped: canBegin("s")) AND s.registered_at <= clock_timestamp() - \(rest)
+              AND NOT EXISTS (SELECT FROM sending_halts AS h
+                              WHERE h.bundle_id = a.bundle_id AND h.environment = a.environment)
+              AND EXISTS (SELECT FROM start_tokens AS t
+                          WHERE t.device_key = s.device_key AND t.type_name = a.type_name AND t.state = 'live')
+              AND \(unescaped: AudienceCoverage.condition)
+        ), held AS MATERIALIZED (
+            SELECT o.activity_key, o.device_key, o.state, o.attempts, o.due_at
+            FROM cards AS c JOIN starts AS o ON \(unescaped: Query.byKey("o", "c", "activity_key", "device_key"))
+            ORDER BY o.activity_key, o.device_key FOR NO KEY UPDATE OF o
+        ), free AS MATERIALIZED (
+            SELECT c.activity_key, c.device_key, c.activitykit_id, c.started_at, coalesce(h.attempts, 0::smallint) AS attempts
+            FROM cards AS c LEFT JOIN held AS h ON h.activity_key = c.activity_key AND h.device_key = c.device_key
+            WHERE h.state IS NULL OR (h.due_at IS NULL AND h.state NOT IN ('pending', 'claimed', 'unknown'))
+        ), written AS (
+            INSERT INTO continuations (activity_key, device_key, activitykit_id, started_at, attempts)
+            SELECT activity_key, device_key, activitykit_id, started_at, attempts FROM free
+            ON CONFLICT (activity_key, device_key, activitykit_id) DO NOTHING
+            RETURNING activity_key, device_key
+        ), pending AS (
+            INSERT INTO starts AS o (activity_key, device_key, state, due_at)
+            SELECT f.activity_key, f.device_key, 'pending', clock_timestamp() + \(asking)
+            FROM free AS f LEFT JOIN written AS w ON w.activity_key = f.activity_key AND w.device_key = f.device_key
+            -- One that was begun before, and has not left.
+            WHERE w.activity_key IS NOT NULL OR f.attempts = 0
+            ORDER BY f.activity_key, f.device_key
+            ON CONFLICT (activity_key, device_key) DO UPDATE
+            SET state = 'pending', attempts = 0, failures = 0, revision = NULL, due_at = EXCLUDED.due_at,
+                renewed = false, reason = NULL
+            RETURNING o.activity_key, o.device_key
+        )
+        SELECT p.activity_key, p.device_key, w.activity_key IS NOT NULL
+        FROM pending AS p LEFT JOIN written AS w ON w.activity_key = p.activity_key AND w.device_key = p.device_key
+        """
+    }
+
+    /// The statement that has the newest state sent to these cards once more. A card that is gone may be found out so.
+    private static func question(_ cards: [CardKey]) -> Query {
+        """
+        UPDATE subscriptions AS s
+        SET state = 'due', due_at = clock_timestamp(), confirmed_revision = 0,
+            known_revision = \(unescaped: SegmentRows.sentOnRing),
+            heard_revision = greatest(s.heard_revision, \(unescaped: SegmentRows.heardOnRing))
+        FROM unnest(\(cards.map(\.activityKey)), \(cards.map(\.deviceKey))) AS r(activity_key, device_key)
+        WHERE \(unescaped: Query.byKey("s", "r", "activity_key", "device_key"))
+          AND s.mode = 'token' AND s.state = 'riding'
+        """
+    }
+
+    /// The statement by which old cards give up their rows, because there are new ones. Whoever runs it makes the rows of
+    /// the new cards next. It does not touch cards that nothing continues, or whose start has not left, or that have
+    /// the given ids.
+    static func handOver(_ cards: [CardKey], to activityKitIDs: [String?]) -> Query {
+        """
+        WITH begun AS MATERIALIZED (
+            SELECT k.activity_key, k.device_key, k.activitykit_id
+            FROM unnest(\(cards.map(\.activityKey)), \(cards.map(\.deviceKey)), \(activityKitIDs))
+                AS r(activity_key, device_key, activitykit_id)
+            CROSS JOIN LATERAL (
+                SELECT * FROM continuations AS c
+                WHERE c.activity_key = r.activity_key AND c.device_key = r.device_key AND NOT c.handed_over
+                  AND c.activitykit_id IS DISTINCT FROM r.activitykit_id
+                  AND EXISTS (SELECT FROM starts AS o
+                              WHERE o.activity_key = c.activity_key AND o.device_key = c.device_key AND o.attempts > 0)
+                OFFSET 0
+            ) AS k
+        ), past AS (
+            DELETE FROM subscriptions AS s USING begun AS k
+            WHERE \(unescaped: Query.byKey("s", "k", "activity_key", "device_key"))
+              AND s.activitykit_id = k.activitykit_id
+            RETURNING s.activity_key, s.device_key, s.activitykit_id, s.leaving,
+                CASE WHEN s.state NOT IN ('over', 'dead') THEN s.update_token END AS update_token
+        )
+        UPDATE continuations AS k
+        SET handed_over = true, leaving = coalesce(past.leaving, false), update_token = past.update_token,
+            due_at = CASE WHEN past.update_token IS NOT NULL THEN clock_timestamp() END
+        FROM begun LEFT JOIN past USING (activity_key, device_key, activitykit_id)
+        WHERE k.activity_key = ANY(ARRAY[begun.activity_key]) AND k.device_key = ANY(ARRAY[begun.device_key])
+          AND k.activitykit_id = begun.activitykit_id
+        """
+    }
+}

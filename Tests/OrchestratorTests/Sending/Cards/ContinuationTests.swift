@@ -1,0 +1,340 @@
+import APITypes
+import APNSTransport
+import ActivityModel
+import JSON
+import OrchestratorTestSupport
+import Postgres
+import TestSupport
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Cards that a new card continues", .timeLimit(.minutes(2)))
+struct ContinuationTests {
+    private static let hours = 2
+    /// A little more than the age at which a card is handed over.
+    private static let age: Int64 = 7_201
+
+    private func withCard(
+        policy change: (inout Policy) -> Void = { _ in },
+        _ body: (World) async throws -> Void
+    ) async throws {
+        var policy = Policy()
+        policy.continueAfterHours = Self.hours
+        change(&policy)
+        try await withWorld(policy: { [policy] in $0 = policy }) { world in
+            try await world.register("d1", token: "5a01", user: "ada")
+            try await world.start(to: Audience(users: [UserID(stored: "ada")]))
+            try await world.settle()
+            try await world.follow("d1", token: "aa01", known: 1, generation: 7, card: "A")
+            try await world.settle()
+            _ = world.recorder.take()
+            try await body(world)
+        }
+    }
+
+    private func watch(_ world: World) async throws {
+        while try await world.watchCards() > 0 {}
+    }
+
+    /// Asks the old card, and lets the start leave.
+    private func handOver(_ world: World, after age: Int64 = ContinuationTests.age) async throws {
+        try await begin(world, after: age)
+        try await world.pass(11)
+        try await world.settle()
+    }
+
+    private func begin(_ world: World, after age: Int64 = ContinuationTests.age) async throws {
+        try await world.pass(age)
+        try await watch(world)
+        try await world.settle()
+    }
+
+    /// As if a daemon had claimed the start, and died before it stored what came of it.
+    private func dieWithStart(_ world: World) async throws {
+        try await world.database.execute(
+            """
+            UPDATE starts SET state = 'claimed', attempts = 1, claimed_at = now(), revision = 1,
+                due_at = now() + interval '120 seconds'
+            """
+        )
+    }
+
+    private func starts(_ world: World) -> Int { world.recorder.pushes(to: "5a01").count }
+
+    @Test("The new card is started with the newest state and without a sound, and the old one is ended at once")
+    func continued() async throws {
+        try await withCard { world in
+            try await world.update(score: 3)
+            try await world.settle()
+            _ = world.recorder.take()
+            try await begin(world, after: Self.age - 60)
+            #expect(world.recorder.take().isEmpty)
+            try await handOver(world, after: 60)
+            let pushes = world.recorder.take()
+            // The old card is sent the state once more: APNs may say that it is gone.
+            #expect(pushes.map(\.destination) == ["aa01", "5a01"])
+            #expect(pushes.map(\.event) == ["update", "start"])
+            #expect(pushes.map(\.score) == [3, 3])
+            #expect(pushes.map(\.alert) == [nil, "Kick-off"])
+            #expect(try await world.subscription("d1") == "waiting_for_token")
+            #expect(try await world.orchestrator.dueWork.look().due.contains(.cards))
+            try await watch(world)
+            let end = try #require(world.recorder.take().first)
+            #expect(end.destination == "aa01")
+            #expect(end.event == "end")
+            let (date, stamp) = (end.aps["dismissal-date"]?.int64, end.aps["timestamp"]?.int64)
+            #expect(try #require(date) < #require(stamp))
+            try await world.pass(1_000)
+            try await watch(world)
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+        }
+    }
+
+    @Test("The start of the new card rings no bell")
+    func quiet() async throws {
+        try await withWorld(policy: { $0.continueAfterHours = Self.hours }) { world in
+            try await world.register("d1", token: "5a01")
+            try await world.start(to: World.devices("d1")) {
+                $0.alert = AlertContent(title: .plain("Kick-off"), body: .plain("Look"), sound: "default")
+            }
+            try await world.settle()
+            try await world.follow("d1", token: "aa01", known: 1, card: "A")
+            try await handOver(world)
+            let sounds = world.recorder.pushes(to: "5a01").map { $0.aps["alert"]?.object?["sound"]?.string }
+            #expect(sounds == ["default", nil])
+        }
+    }
+
+    @Test("The new card is served under its own token, and late reports of the old card change nothing")
+    func reports() async throws {
+        try await withCard { world in
+            try await handOver(world)
+            try await watch(world)
+            try await world.follow("d1", token: "bb01", known: 1, generation: 1, card: "B")
+            try await world.follow("d1", token: "aa02", generation: 8, card: "A")
+            try await world.report("d1", .ended, generation: 9, card: "A")
+            _ = world.recorder.take()
+            try await world.update(score: 1)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["bb01"])
+            // The old card lived on under a token that Tally did not know.
+            try await watch(world)
+            let ends = world.recorder.take()
+            #expect(ends.map(\.destination) == ["aa02"])
+            #expect(ends.map(\.event) == ["end"])
+            // The next one is continued, too.
+            try await handOver(world)
+            try await watch(world)
+            #expect(world.recorder.take().map(\.destination) == ["bb01", "5a01", "bb01"])
+        }
+    }
+
+    @Test("A report of the old card while its continuation is on the way is taken as ever, and does not stop it")
+    func rotated() async throws {
+        try await withCard { world in
+            try await begin(world)
+            try await world.follow("d1", token: "aa02", known: 1, generation: 8, card: "A")
+            try await world.settle()
+            try await world.pass(11)
+            try await world.settle()
+            try await watch(world)
+            #expect(starts(world) == 1)
+            #expect(world.recorder.pushes(to: "aa02").map(\.event).last == "end")
+        }
+    }
+
+    @Test("A card that its user has swiped away is not started again", arguments: [false, true])
+    func swiped(isReported: Bool) async throws {
+        try await withCard { world in
+            if isReported {
+                try await world.report("d1", .ended, generation: 8, card: "A")
+            } else {
+                // Nobody reports it. APNs says it when Tally asks.
+                world.recorder.answer("aa01", with: .unregistered(at: nil))
+            }
+            try await handOver(world)
+            try await handOver(world, after: 400)
+            #expect(starts(world) == 0)
+        }
+    }
+
+    @Test("Nothing is continued for somebody who left the audience, or without ActivityKit's id of the card")
+    func unwanted() async throws {
+        try await withCard { world in
+            try await world.register("d1", token: "5a01", user: "ben")
+            try await handOver(world)
+            #expect(starts(world) == 0)
+        }
+        try await withWorld(policy: { $0.continueAfterHours = Self.hours }) { world in
+            try await world.register("d1", token: "5a01")
+            try await world.start(to: World.devices("d1"))
+            try await world.follow("d1", token: "aa01", known: 1)
+            try await handOver(world)
+            #expect(starts(world) == 0)
+        }
+    }
+
+    @Test("A device without a start token keeps its card, until it reports one")
+    func withoutStartToken() async throws {
+        try await withWorld(policy: { $0.continueAfterHours = Self.hours }) { world in
+            try await world.register("d1")
+            try await world.start(to: World.devices("d1"))
+            try await world.follow("d1", token: "aa01", known: 1, card: "A")
+            try await handOver(world)
+            #expect(world.recorder.take().isEmpty)
+            try await world.register("d1", token: "5a01")
+            try await handOver(world, after: 301)
+            #expect(starts(world) == 1)
+        }
+    }
+
+    @Test("If the start is refused the old card stays, and it is tried again")
+    func refused() async throws {
+        try await withCard { world in
+            world.recorder.answer("5a01", with: .badToken)
+            try await handOver(world)
+            try await watch(world)
+            #expect(starts(world) == 1)
+            #expect(!world.recorder.take().contains { $0.event == "end" })
+            try await world.update(score: 1)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["aa01"])
+            try await world.register("d1", token: "5a01", user: "ada")
+            try await handOver(world, after: 301)
+            try await watch(world)
+            #expect(world.recorder.take().map(\.event) == ["start", "end"])
+        }
+    }
+
+    @Test("The start budget holds over all cards of a device, and without a unit nothing ends and no alert is sent")
+    func budget() async throws {
+        try await withCard(policy: {
+            ($0.startBudget.count, $0.startBudget.windowSeconds) = (2, 100_000)
+            $0.fallbackAlert = true
+        }) { world in
+            try await world.register("d1", token: "5a01", user: "ada", deviceToken: "de01")
+            try await handOver(world)
+            try await watch(world)
+            try await world.follow("d1", token: "bb01", known: 1, generation: 8, card: "B")
+            try await world.settle()
+            #expect(starts(world) == 1)
+            _ = world.recorder.take()
+            try await handOver(world)
+            try await watch(world)
+            // Only the question whether the card is still there.
+            #expect(world.recorder.take().map(\.destination) == ["bb01"])
+            #expect(try await world.startState("d1") == "withheld")
+            try await world.update(score: 1)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["bb01"])
+        }
+    }
+
+    @Test("A daemon that dies between the claim and the answer leaves a start that is repeated once")
+    func diesWithStart() async throws {
+        try await withCard { world in
+            try await begin(world)
+            try await dieWithStart(world)
+            try await world.pass(121)
+            try await world.settle()
+            try await watch(world)
+            #expect(starts(world) == 1)
+            #expect(world.recorder.take().map(\.event) == ["update", "start", "end"])
+        }
+    }
+
+    @Test("If the phone reports the new card before any answer is stored, the old one is ended and no start is repeated")
+    func reportedFirst() async throws {
+        try await withCard { world in
+            try await begin(world)
+            try await dieWithStart(world)
+            try await world.follow("d1", token: "bb01", known: 1, generation: 8, card: "B")
+            try await world.settle()
+            try await watch(world)
+            #expect(world.recorder.pushes(to: "aa01").map(\.event) == ["update", "end"])
+            try await world.pass(1_000)
+            try await world.settle()
+            #expect(starts(world) == 0)
+            #expect(try await world.tables.card(of: "d1")?.token == "bb01")
+        }
+    }
+
+    @Test("A daemon that dies before the old card is ended leaves that to another, and so does one without an answer")
+    func diesBeforeEnd() async throws {
+        try await withCard { world in
+            try await handOver(world)
+            _ = world.recorder.take()
+            let other = world.sibling()
+            world.recorder.answer("aa01", with: .noAnswer)
+            try await watch(other)
+            try await world.pass(31)
+            try await watch(world)
+            #expect(world.recorder.take().map(\.event) == ["end", "end"])
+            try await world.pass(1_000)
+            try await watch(world)
+            #expect(world.recorder.take().isEmpty)
+        }
+    }
+
+    @Test("An activity that has ended continues nothing, and its old cards are ended all the same")
+    func ended() async throws {
+        try await withCard { world in
+            try await begin(world)
+            try await world.end()
+            try await world.settle()
+            try await world.pass(11)
+            try await world.settle()
+            #expect(starts(world) == 0)
+        }
+        try await withCard { world in
+            try await handOver(world)
+            _ = world.recorder.take()
+            try await world.end()
+            try await world.settle()
+            try await watch(world)
+            #expect(world.recorder.take().map(\.destination) == ["aa01"])
+        }
+    }
+
+    @Test("While sending is halted nothing is continued")
+    func halted() async throws {
+        try await withCard { world in
+            try await world.database.execute(
+                """
+                INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
+                VALUES (\(world.app.rawValue), 'production', now(), 100, 50, now() + interval '1 hour')
+                """
+            )
+            try await handOver(world)
+            #expect(world.recorder.take().isEmpty)
+            try await world.database.execute("DELETE FROM sending_halts")
+            try await handOver(world, after: 301)
+            #expect(starts(world) == 1)
+        }
+    }
+
+    @Test("Two daemons at once start one card and send one end")
+    func twoDaemons() async throws {
+        try await withCard { world in
+            let other = world.sibling()
+            func both(_ work: @escaping @Sendable (World) async throws -> Void) async throws {
+                try await withThrowingTaskGroup { group in
+                    for daemon in [world, other] { group.addTask { try await work(daemon) } }
+                    try await group.waitForAll()
+                }
+            }
+            try await world.pass(Self.age)
+            try await both { _ = try await $0.watchCards() }
+            try await both { try await $0.settle() }
+            try await world.pass(11)
+            try await both { try await $0.settle() }
+            try await world.pass(1)
+            try await world.settle()
+            try await both { _ = try await $0.watchCards() }
+            #expect(starts(world) == 1)
+            #expect(world.recorder.pushes(to: "aa01").filter { $0.event == "end" }.count == 1)
+        }
+    }
+}
