@@ -13,5 +13,6 @@ package enum Schema {
         (6, "rejudgements", PackageResources.V0006_rejudgements_sql),
         (7, "topics", PackageResources.V0007_topics_sql),
         (8, "receipts", PackageResources.V0008_receipts_sql),
+        (10, "pending_cards", PackageResources.V0010_pending_cards_sql),
     ]
 }

@@ -125,8 +125,15 @@ struct SegmentWorker: Sendable {
         while true {
             guard let look = try await store.look(lease) else { return nil }
             // Broadcasts know no cards.
-            guard look.activity.areVersionsUnsettled, !lease.isChannel else { return look }
-            try await VersionSettlement(orchestrator: orchestrator, lease: lease, range: look.progress.range).run()
+            if lease.isChannel { return look }
+            if look.activity.areVersionsUnsettled {
+                try await VersionSettlement(orchestrator: orchestrator, lease: lease, range: look.progress.range).run()
+            } else if look.activity.hasPendingCards {
+                let cards = PendingCards(activity: look.activity, range: look.progress.range)
+                try await cards.release(in: orchestrator.database)
+            } else {
+                return look
+            }
         }
     }
 

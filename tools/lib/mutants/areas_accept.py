@@ -59,7 +59,7 @@ reports.expression("report-without-generation-sets-it", ROWS, 'kind.hasGeneratio
 reports.query("end-of-another-card-ends", ROWS, "AND NOT ", "OR ", at="newGeneration(kind)) AND NOT \\(unescaped: Self.namesOtherCard)")
 reports.query("known-state-is-not-confirmed", ROWS, "CASE WHEN is_news OR is_other THEN EXCLUDED.confirmed_revision ELSE s.confirmed_revision END",
               "EXCLUDED.confirmed_revision")
-reports.query("expired-card-is-served", ROWS, "CASE WHEN is_over THEN 'over' WHEN is_same THEN s.state ELSE 'due' END", "CASE WHEN is_same THEN s.state ELSE 'due' END")
+reports.query("expired-card-is-served", ROWS, "CASE WHEN is_over THEN 'over' WHEN is_held THEN 'withheld'", "CASE WHEN is_held THEN 'withheld'")
 reports.query("leaving-is-forgotten", ROWS, "leaving = s.leaving AND s.state = 'waiting_for_token'", "leaving = false")
 DEVICES = "Orchestrator/Registry/Registrations/RegistrationGroup.swift"
 reports.query("older-start-token-replaces", DEVICES, "report.generation >= known.generation", "true")
