@@ -501,6 +501,7 @@ func samples() throws -> [any APIValue & Hashable] {
             startedAt: time,
             registeredAt: time,
             dueAt: time,
+            pendingSince: time,
             shownRevision: 8,
             shownAt: time
         ),

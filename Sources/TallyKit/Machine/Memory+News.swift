@@ -19,10 +19,14 @@ extension Memory {
     func news(of activity: String) -> CardNews? {
         let ofActivity = cards.values.filter { $0.activity == activity }.sorted { $0.number < $1.number }
         if let card = ofActivity.first(where: \.isLive) {
+            let isPending: Bool? = card.state == .pending ? true : nil
+            let revision = card.start?.revision
             if let channel = card.start?.channel {
-                return CardNews(card: card.id, reach: .channel(channel), revision: card.start?.revision)
+                return CardNews(card: card.id, reach: .channel(channel), revision: revision, isPending: isPending)
             }
-            return card.updateToken.map { CardNews(card: card.id, reach: .token($0), revision: card.start?.revision) }
+            return card.updateToken.map {
+                CardNews(card: card.id, reach: .token($0), revision: revision, isPending: isPending)
+            }
         }
         // A duplicate was never Tally's card: the elder one is what is gone.
         let gone = ofActivity.last { $0.endedByApp != .duplicate } ?? ofActivity.last
