@@ -90,6 +90,7 @@ struct PolicyTests {
             (["start_retry_seconds": 1e30], "/start_retry_seconds", "out_of_range"),
             (["fallback_alert": 1], "/fallback_alert", "wrong_type"),
             (["end_when_silent_seconds": 0], "/end_when_silent_seconds", "out_of_range"),
+            (["pending_updates": "hold"], "/pending_updates", "invalid_value"),
             (["channel_storage": "all"], "/channel_storage", "invalid_value"),
             (["channel_storage": 1], "/channel_storage", "wrong_type"), (["rules": [:]], "/rules", "wrong_type"),
             (["rules": [1]], "/rules/0", "wrong_type"),

@@ -59,7 +59,7 @@ package struct World: Sendable {
             ("changes", ["stamped_at", "accepted_at"], ["timestamp"]),
             ("starts", ["due_at", "claimed_at"], []),
             ("start_tokens", ["registered_at"], []),
-            ("subscriptions", ["due_at", "registered_at", "started_at", "check_at", "shown_at"], []),
+            ("subscriptions", ["due_at", "registered_at", "started_at", "check_at", "shown_at", "pending_since"], []),
             ("segments", ["due_at", "retry_at", "pushed_at"], ["alert_stamp"]),
             ("budget_ledger", ["decided_at"], []),
             ("timeline", ["at"], []),
@@ -189,7 +189,7 @@ package struct World: Sendable {
         _ = try await orchestrator.putApp(app, request)
     }
 
-    /// Reports a card by its update token; `card` is the id that ActivityKit gave it.
+    /// Reports a card by its update token; `card` is the id that ActivityKit gave it. One that is `pending` has not begun.
     @discardableResult
     package func follow(
         _ device: String,
@@ -198,6 +198,7 @@ package struct World: Sendable {
         known: Revision? = nil,
         generation: Int64? = nil,
         card: String? = nil,
+        pending: Bool = false,
         installation: String? = nil,
         on environment: APNSEnvironment = .production
     ) async throws -> SubscriptionAnswer {
@@ -208,6 +209,7 @@ package struct World: Sendable {
             known: known,
             generation: generation,
             card: card,
+            pending: pending,
             installation: installation,
             on: environment
         )
@@ -221,6 +223,7 @@ package struct World: Sendable {
         known: Revision? = nil,
         generation: Int64? = nil,
         card: String? = nil,
+        pending: Bool = false,
         installation: String? = nil,
         on environment: APNSEnvironment = .production
     ) async throws -> SubscriptionAnswer {
@@ -230,6 +233,7 @@ package struct World: Sendable {
             DeviceID(stored: device),
             SubscriptionRequest(
                 report,
+                isPending: pending,
                 generation: generation,
                 knownRevision: known,
                 activityKitID: card,

@@ -129,7 +129,8 @@ struct SegmentWorker: Sendable {
             if look.activity.areVersionsUnsettled {
                 try await VersionSettlement(orchestrator: orchestrator, lease: lease, range: look.progress.range).run()
             } else if look.activity.hasPendingCards {
-                let cards = PendingCards(activity: look.activity, range: look.progress.range)
+                let pageSize = orchestrator.settings.stretchSize
+                let cards = PendingCards(activity: look.activity, range: look.progress.range, pageSize: pageSize)
                 try await cards.release(in: orchestrator.database)
             } else {
                 return look

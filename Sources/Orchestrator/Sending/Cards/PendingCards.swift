@@ -8,9 +8,8 @@ struct PendingCards: Sendable {
     let activity: ActivitySnapshot
     /// What of the activity the ring holds.
     let range: RingRange
-
     /// Cards that are released at once: reports of their devices wait as long.
-    private static let atOnce = 2_000
+    let pageSize: Int
 
     /// An SQL condition: some card of the ring `s` waits to begin.
     ///
@@ -43,7 +42,7 @@ struct PendingCards: Sendable {
                 WHERE (activity_key, mode, device_key) > (\(activity.key), 'token', \(range.after))
                   AND (activity_key, mode, device_key) <= (\(activity.key), 'token', \(range.through))
                   AND state = 'withheld' AND reason = '\(unescaped: WithheldReason.pending)'
-                ORDER BY activity_key, mode, device_key LIMIT \(Self.atOnce)
+                ORDER BY activity_key, mode, device_key LIMIT \(pageSize)
             ))
             ORDER BY device_key FOR NO KEY UPDATE
         )
