@@ -11,6 +11,8 @@ enum Chance: Int {
     case silentStreams, properties, librarySeed, launch, suspension, stream, cardToken, tokenRotation, endByApp
     // What networks, Tally and Apple do.
     case ticket, report, answer, handOver, push, inbox
+    // What iOS does, too.
+    case beginning
 }
 
 /// The draws of a life.

@@ -121,7 +121,7 @@ extension News {
         switch self {
         case .phone(let facts, let session): "phone \(facts.startTokens["Game"] ?? "-") session \(session)"
         case .topics(let topics): "topics \(topics)"
-        case .card(let news): "\(news.card) \(news.reach)"
+        case .card(let news): "\(news.card) \(news.reach)\(news.isPending == true ? " pending" : "")"
         }
     }
 }

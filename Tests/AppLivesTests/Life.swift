@@ -129,6 +129,7 @@ final class Life {
                 try await run(phone, inForeground: false)
             }
         case .cardToken(let card): giveToken(to: card, on: phone)
+        case .cardBegins(let card): begin(card, on: phone)
         case .cardAges(let card):
             guard let index = phones[phone].card(card), phones[phone].cards[index].isLive else { return }
             note("iOS ends \(card) after eight hours")

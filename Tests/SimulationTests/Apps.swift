@@ -91,9 +91,9 @@ extension Universe {
         do {
             _ = try await anyDaemon().orchestrator
                 .subscribe(Self.app, ActivityID(stored: reported.activity), DeviceID(stored: id), request)
-            note(
-                "\(id) reports card \(reported.number) of \(reported.activity): \(reported.isGone ? "gone" : reported.updateToken ?? "channel")\(reported.isPending ? ", pending" : "")"
-            )
+            let what = reported.isGone ? "gone" : reported.updateToken ?? "channel"
+            let pending = reported.isPending ? ", pending" : ""
+            note("\(id) reports card \(reported.number) of \(reported.activity): \(what)\(pending)")
             let rows = try await clock.database.query(
                 "SELECT revision FROM activities WHERE activity_id = \(reported.activity)"
             )
