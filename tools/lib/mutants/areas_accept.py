@@ -51,7 +51,7 @@ SILENCE = "Orchestrator/Schedules/SilenceLimit.swift"
 schedules.string("silence-begins-at-the-start", SILENCE, "c.accepted_at, a.started_at", "a.started_at")
 schedules.string("silence-is-always-over", SILENCE, "\\(limit) <= clock_timestamp()", "true")
 
-reports = Area("reports", "^OrchestratorTests[.](.*Report|NextCard|CardWatcher|Rotation|CatchUp|DeviceTests|Reinstall|Alignment|Withheld)")
+reports = Area("reports", "^OrchestratorTests[.](.*Report|NextCard|PendingCard|CardWatcher|Rotation|CatchUp|DeviceTests|Reinstall|Alignment|Withheld)")
 ROWS = "Orchestrator/Intake/Reports/ReportRows.swift"
 reports.string("older-generation-counts", ROWS, "s.generation <= \\(newGeneration(kind))", "true")
 reports.string("any-other-card-replaces", ROWS, "s.state IN ('over', 'dead') AND \\(namesOtherCard)", "\\(namesOtherCard)")
@@ -60,6 +60,10 @@ reports.query("end-of-another-card-ends", ROWS, "AND NOT ", "OR ", at="newGenera
 reports.query("known-state-is-not-confirmed", ROWS, "CASE WHEN is_news OR is_other THEN EXCLUDED.confirmed_revision ELSE s.confirmed_revision END",
               "EXCLUDED.confirmed_revision")
 reports.query("expired-card-is-served", ROWS, "CASE WHEN is_over THEN 'over' WHEN is_held THEN 'withheld'", "CASE WHEN is_held THEN 'withheld'")
+reports.query("pending-card-is-served", ROWS, "THEN a.state <> 'ended' AND (", "THEN false AND (")
+reports.query("end-is-kept-from-a-pending-card", ROWS, "THEN a.state <> 'ended' AND (", "THEN (")
+reports.query("begun-card-is-taken-for-the-same", ROWS, "AND NOT is_held AND \\(unescaped: Self.isAsBegunAsBefore) AS is_same", "AND NOT is_held AS is_same")
+reports.expression("pending-card-is-not-announced", "Orchestrator/Intake/Reports/ReportGroup.swift", "!pending.isEmpty", "false")
 reports.query("leaving-is-forgotten", ROWS, "leaving = s.leaving AND s.state = 'waiting_for_token'", "leaving = false")
 DEVICES = "Orchestrator/Registry/Registrations/RegistrationGroup.swift"
 reports.query("older-start-token-replaces", DEVICES, "report.generation >= known.generation", "true")
