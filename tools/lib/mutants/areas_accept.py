@@ -62,7 +62,7 @@ reports.query("known-state-is-not-confirmed", ROWS, "CASE WHEN is_news OR is_oth
 reports.query("expired-card-is-served", ROWS, "CASE WHEN is_over THEN 'over' WHEN is_held THEN 'withheld'", "CASE WHEN is_held THEN 'withheld'")
 reports.query("pending-card-is-served", ROWS, "THEN a.state <> 'ended' AND (", "THEN false AND (")
 reports.query("end-is-kept-from-a-pending-card", ROWS, "THEN a.state <> 'ended' AND (", "THEN (")
-reports.query("begun-card-is-taken-for-the-same", ROWS, "AND NOT is_held AND \\(unescaped: Self.isAsBegunAsBefore) AS is_same", "AND NOT is_held AS is_same")
+reports.string("begun-card-is-taken-for-the-same", ROWS, "((s.pending_since IS NULL) = (EXCLUDED.pending_since IS NULL))", "true")
 reports.expression("pending-card-is-not-announced", "Orchestrator/Intake/Reports/ReportGroup.swift", "!pending.isEmpty", "false")
 reports.query("leaving-is-forgotten", ROWS, "leaving = s.leaving AND s.state = 'waiting_for_token'", "leaving = false")
 DEVICES = "Orchestrator/Registry/Registrations/RegistrationGroup.swift"
