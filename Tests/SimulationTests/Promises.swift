@@ -138,7 +138,8 @@ extension Universe {
                 // A token that Apple has rejected waits for a report or an operator (promise 9).
                 guard card.updateToken.map({ !rejected.contains($0) }) ?? true else { continue }
                 let isShown =
-                    card.score == newest.score || !decodes(phone, newest.hasMinute) || (card.isPending && !match.hasEnded)
+                    card.score == newest.score || !decodes(phone, newest.hasMinute)
+                    || (card.isPending && !match.hasEnded)
                 guard isShown else {
                     throw BrokenPromise(
                         2,

@@ -136,7 +136,9 @@ struct Life {
 
     /// What was last reported of the only activity.
     var reportedCard: CardNews? {
-        sent.last { $0.subject == .activity("final") }.flatMap { if case .card(let card) = $0.news { card } else { nil } }
+        sent.last { $0.subject == .activity("final") }.flatMap {
+            if case .card(let card) = $0.news { card } else { nil }
+        }
     }
 
     /// What was last reported of an activity.

@@ -66,7 +66,8 @@ extension EngineTables {
             ORDER BY device_key, activity_key
             """
         )
-        return try rows.decoded(as: (String, String, String, String, String?, String?, Bool, Int64?, Bool).self).map { row in
+        return try rows.decoded(as: (String, String, String, String, String?, String?, Bool, Int64?, Bool).self).map {
+            row in
             Card(
                 activity: row.0,
                 device: row.1,

@@ -51,7 +51,8 @@ struct CardVerdict {
         case .expired where card.pendingSince != nil:
             Verdict(
                 code: "expired",
-                text: "The app last reported the card as pending at \(card.startedAt), more than 30 days ago. Tally sends "
+                text:
+                    "The app last reported the card as pending at \(card.startedAt), more than 30 days ago. Tally sends "
                     + "nothing more until the app reports it again."
             )
         case .expired:
@@ -137,7 +138,8 @@ struct CardVerdict {
         let since = card.pendingSince.map { " at \($0)" } ?? ""
         return Verdict(
             code: "waiting_to_begin",
-            text: "The app has scheduled the card, and reported it as pending\(since). By the policy (`pending_updates`) "
+            text:
+                "The app has scheduled the card, and reported it as pending\(since). By the policy (`pending_updates`) "
                 + "\(newestWords.lowercasedFirst) goes out when the app reports that the card is active. An end goes out "
                 + "at once."
         )

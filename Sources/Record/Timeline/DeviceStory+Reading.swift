@@ -31,7 +31,18 @@ extension DeviceStory {
                 PGTimestamp?
             ).self
         ).map {
-            mode, state, reason, sent, startedAt, registeredAt, dueAt, isOverdue, isWoken, shown, shownAt, pendingSince in
+            mode,
+            state,
+            reason,
+            sent,
+            startedAt,
+            registeredAt,
+            dueAt,
+            isOverdue,
+            isWoken,
+            shown,
+            shownAt,
+            pendingSince in
             Card(
                 mode: try .stored(mode),
                 state: try .stored(state),

@@ -164,7 +164,13 @@ struct DeviceVerdictTests {
         },
         Case("gone", "card_gone", "reported that its card is gone") { $0.card = card(.over) },
         Case("token moved", "token_moved", "Another device") { $0.card = card(.over, reason: "token_moved") },
-        Case("not begun", "waiting_to_begin", "pending at \(noonText)", "revision 15 goes out when", "`pending_updates`") {
+        Case(
+            "not begun",
+            "waiting_to_begin",
+            "pending at \(noonText)",
+            "revision 15 goes out when",
+            "`pending_updates`"
+        ) {
             $0.card = card(.withheld, reason: "pending")
             $0.card?.pendingSince = noon
         },
