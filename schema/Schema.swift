@@ -14,5 +14,6 @@ package enum Schema {
         (7, "topics", PackageResources.V0007_topics_sql),
         (8, "receipts", PackageResources.V0008_receipts_sql),
         (9, "continuations", PackageResources.V0009_continuations_sql),
+        (10, "pending_cards", PackageResources.V0010_pending_cards_sql),
     ]
 }

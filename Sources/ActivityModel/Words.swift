@@ -79,3 +79,11 @@ package enum OnUnfollow: String, Sendable, Hashable, CaseIterable {
     /// Tally ends the card on the phone.
     case end
 }
+
+/// Whether a card that its app has scheduled, and that has not begun, is sent updates.
+package enum PendingUpdates: String, Sendable, Hashable, CaseIterable {
+    /// It is sent nothing until its app reports it as begun; then the newest state. An end goes out at once.
+    case wait
+    /// It is sent updates as any card.
+    case pass
+}

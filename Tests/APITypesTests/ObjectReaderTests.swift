@@ -136,6 +136,8 @@ private let badBodies: [BadBody] = [
     BadBody(SubscriptionRequest.self, ["update_token": "abc"], "/update_token invalid_value"),
     BadBody(SubscriptionRequest.self, ["update_token": "wxyz"], "/update_token invalid_value"),
     BadBody(SubscriptionRequest.self, ["channel": false], "/channel wrong_type"),
+    BadBody(SubscriptionRequest.self, ["update_token": "abcd", "pending": "yes"], "/pending wrong_type"),
+    BadBody(SubscriptionRequest.self, ["ended": true, "pending": true], "/pending conflict"),
     BadBody(SubscriptionRequest.self, ["ended": true, "generation": -1], "/generation out_of_range"),
     BadBody(
         DeviceRequest.self,

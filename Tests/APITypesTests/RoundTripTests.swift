@@ -344,6 +344,7 @@ func samples() throws -> [any APIValue & Hashable] {
                 current: 4,
                 pending: 2,
                 waitingForToken: 1,
+                waitingToBegin: 2,
                 dead: 1,
                 withheld: 1
             ),
@@ -383,6 +384,7 @@ func samples() throws -> [any APIValue & Hashable] {
             osVersion: ios,
             appVersion: version
         ),
+        SubscriptionRequest(.updateToken(try token("abcd")), isPending: true),
         SubscriptionRequest(.channel),
         SubscriptionRequest(.ended),
         SubscriptionAnswer(
@@ -499,6 +501,7 @@ func samples() throws -> [any APIValue & Hashable] {
             startedAt: time,
             registeredAt: time,
             dueAt: time,
+            pendingSince: time,
             shownRevision: 8,
             shownAt: time
         ),

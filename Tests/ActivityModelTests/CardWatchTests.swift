@@ -38,6 +38,8 @@ struct CardWatchTests {
         Case(watch: CardWatch(isWaiting: false), age: 400, actions: [], next: lifetime),
         Case(watch: CardWatch(isWaiting: false), age: lifetime, actions: [.expire], next: nil),
         Case(age: lifetime + 7, actions: [.expire], next: nil),
+        Case(watch: CardWatch(isWaiting: false, isPending: true), age: lifetime, actions: [], next: 30 * 86_400),
+        Case(watch: CardWatch(isWaiting: false, isPending: true), age: 30 * 86_400, actions: [.expire], next: nil),
     ]
 
     @Test("A card that can be continued is handed over at its age, and again until it is over")

@@ -12,7 +12,7 @@ struct PolicyTests {
         "budget":{"ordinary":10,"frequent":60,"window_seconds":3600,"reserve":2},\
         "start_budget":{"count":10,"window_seconds":3600},"start_retry_seconds":120,"token_wait_seconds":3600,\
         "wake_after_seconds":null,"continue_after_hours":null,"fallback_alert":false,"end_when_silent_seconds":null,\
-        "on_unfollow":"keep","channel_storage":"most_recent","channel_grace_seconds":null,"rules":[]}
+        "on_unfollow":"keep","pending_updates":"wait","channel_storage":"most_recent","channel_grace_seconds":null,"rules":[]}
         """
 
     @Test("An empty policy has the contract's defaults")
@@ -32,7 +32,7 @@ struct PolicyTests {
             "budget": ["ordinary": 5, "frequent": 6, "window_seconds": 7, "reserve": 0],
             "start_budget": ["count": 3, "window_seconds": 4], "start_retry_seconds": 8, "token_wait_seconds": 9,
             "wake_after_seconds": 10, "continue_after_hours": 7, "fallback_alert": true, "end_when_silent_seconds": 11,
-            "on_unfollow": "end", "channel_storage": "none", "channel_grace_seconds": 12,
+            "on_unfollow": "end", "pending_updates": "pass", "channel_storage": "none", "channel_grace_seconds": 12,
             "rules": [
                 ["changed": "/home_score", "urgency": "notable", "must_deliver": true],
                 ["changed": "/clock", "urgency": "routine", "min_interval_seconds": 30],
@@ -45,6 +45,7 @@ struct PolicyTests {
         #expect(policy.rules[1].minimumIntervalSeconds == 30)
         #expect(policy.channelGrace(.none) == 12)
         #expect(policy.onUnfollow == .end)
+        #expect(policy.pendingUpdates == .pass)
         #expect(policy.continueAfterHours == 7)
     }
 
@@ -97,6 +98,7 @@ struct PolicyTests {
             (["start_retry_seconds": 1e30], "/start_retry_seconds", "out_of_range"),
             (["fallback_alert": 1], "/fallback_alert", "wrong_type"),
             (["end_when_silent_seconds": 0], "/end_when_silent_seconds", "out_of_range"),
+            (["pending_updates": "hold"], "/pending_updates", "invalid_value"),
             (["channel_storage": "all"], "/channel_storage", "invalid_value"),
             (["channel_storage": 1], "/channel_storage", "wrong_type"), (["rules": [:]], "/rules", "wrong_type"),
             (["rules": [1]], "/rules/0", "wrong_type"),

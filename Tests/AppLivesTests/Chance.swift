@@ -13,6 +13,8 @@ enum Chance: Int {
     case ticket, report, answer, handOver, push, inbox
     // What cards show: changes by backends, their pushes and streams.
     case content
+    // What iOS does, too.
+    case beginning
 }
 
 /// The draws of a life.

@@ -172,7 +172,7 @@ extension Life {
         if random.hits(10) { return deliver(.notStarted(activity: id), to: phone) }
         phones[phone].dismissed.remove(id)
         phones[phone].swiped.remove(id)
-        let card = addCard(of: id, isAppStarted: true, revision: 1, on: phone)
+        let card = addCard(of: id, isAppStarted: true, isScheduled: random.hits(30), revision: 1, on: phone)
         watch(card, on: phone)
     }
 
@@ -198,7 +198,7 @@ extension Life {
     }
 
     private func swipe(_ phone: Int) {
-        let visible = phones[phone].cards.filter { $0.state != .dismissed }
+        let visible = phones[phone].cards.filter { $0.state != .dismissed && $0.state != .pending }
         guard let card = pick(visible, .swipe, phone) else { return }
         note("the user of phone\(phone) swipes \(card.id) away")
         if card.isLive { phones[phone].swiped.insert(card.activity) }

@@ -85,9 +85,14 @@ extension Life {
         let live = cards.filter(\.stays)
         // Tally forgets the tokens of an activity that its backend has ended. Of two cards, the screen's check tells.
         if let card = live.first, live.count == 1, running.contains(activity), let token = tokens[card.id],
-            token == card.token, known != .token(token)
+            token == card.token
         {
-            breaks(.cardKnown, "\(token) of \(card.id), Tally has \(known)")
+            if known.token != token {
+                breaks(.cardKnown, "\(token) of \(card.id), Tally has \(known)")
+            } else if kind == .tallyKit, card.begunAt < since - 3, known.isPending != (card.state == .pending) {
+                // What begins during the wake is told in the time after it.
+                breaks(.beginningKnown, "\(card.id) is \(card.state), Tally has \(known)")
+            }
         }
         if !cards.contains(where: \.isLive), cards.allSatisfy({ $0.goneAt ?? now < since }), known != .none {
             breaks(.endKnown, "\(activity), Tally has \(known)")

@@ -122,7 +122,7 @@ extension News {
         switch self {
         case .phone(let facts, let session): "phone \(facts.startTokens["Game"] ?? "-") session \(session)"
         case .topics(let topics): "topics \(topics)"
-        case .card(let news): "\(news.card) \(news.reach)"
+        case .card(let news): "\(news.card) \(news.reach)\(news.isPending == true ? " pending" : "")"
         case .receipts(let receipts):
             receipts.map { "\($0.card) shows \($0.revision) \($0.age.map { "for \($0) ms" } ?? "")" }
                 .joined(separator: ", ")

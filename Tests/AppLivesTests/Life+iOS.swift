@@ -232,7 +232,13 @@ extension Life {
         announce(.token(card: id, token), on: phone)
     }
 
-    func addCard(of activity: String, isAppStarted: Bool, revision: Int, on phone: Int) -> String {
+    func addCard(
+        of activity: String,
+        isAppStarted: Bool,
+        isScheduled: Bool = false,
+        revision: Int,
+        on phone: Int
+    ) -> String {
         let name = "card\(phones[phone].number)"
         let id = "\(name)-\(number(of: name))-\(seed)"
         phones[phone].cards.append(
@@ -245,7 +251,13 @@ extension Life {
                 shownAt: [revision: now]
             )
         )
-        plan(.cardAges(id), on: phone, in: Self.longestCard, epoch: nil)
+        if isScheduled, let index = phones[phone].card(id) {
+            note("\(id) is scheduled")
+            phones[phone].cards[index].state = .pending
+            plan(.cardBegins(id), on: phone, in: seconds(10...40_000, .beginning, phone), epoch: nil)
+        } else {
+            plan(.cardAges(id), on: phone, in: Self.longestCard, epoch: nil)
+        }
         let delay = seconds(0...2, or: 5...100, percent: 10, .cardToken, phone)
         plan(.cardToken(id), on: phone, in: delay, epoch: nil)
         return id
@@ -258,6 +270,16 @@ extension Life {
         phones[phone].cards[index].revision = revision
         phones[phone].cards[index].shownAt[revision] = now
         announce(.content(card: id, revision: revision), on: phone)
+    }
+
+    /// A scheduled card appears, unless it was ended before.
+    func begin(_ id: String, on phone: Int) {
+        guard let index = phones[phone].card(id), phones[phone].cards[index].state == .pending else { return }
+        note("\(id) begins")
+        phones[phone].cards[index].state = .active
+        phones[phone].cards[index].begunAt = now
+        plan(.cardAges(id), on: phone, in: Self.longestCard, epoch: nil)
+        announce(.state(card: id, .active), on: phone)
     }
 
     /// A card changes its state; the first cause counts.

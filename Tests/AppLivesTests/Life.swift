@@ -132,6 +132,7 @@ final class Life {
             }
         case .change(let activity, let number): try await change(activity, number)
         case .cardToken(let card): giveToken(to: card, on: phone)
+        case .cardBegins(let card): begin(card, on: phone)
         case .cardAges(let card):
             guard let index = phones[phone].card(card), phones[phone].cards[index].isLive else { return }
             note("iOS ends \(card) after eight hours")

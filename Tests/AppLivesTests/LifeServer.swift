@@ -29,7 +29,10 @@ struct KnownPhone: Hashable, Sendable {
 enum KnownCard: Hashable, Sendable {
     /// It is waited for, or gone.
     case none
-    case token(String)
+    case token(String, isPending: Bool)
+
+    var token: String? { if case .token(let token, _) = self { token } else { nil } }
+    var isPending: Bool { if case .token(_, let isPending) = self { isPending } else { false } }
 }
 
 /// Tally as lives meet it: the real services, or a small model of them.

@@ -17,6 +17,7 @@ final class ModelServer: LifeServer {
         var isGone = false
         var generation = 0
         var isLeaving = false
+        var isPending = false
     }
 
     private struct Start {
@@ -147,6 +148,7 @@ final class ModelServer: LifeServer {
         case .token(let token): (card.token, card.isGone) = (token, false)
         case .channel: card.isGone = false
         }
+        card.isPending = news.isPending == true
         activities[activity]?.cards[id] = card
         activities[activity]?.starts[id, default: Start(sentAt: now)].isSettled = true
         if activities[activity]?.isEnded == true { sendEnd(activity, to: id) } else { sendUpdate(activity, to: id) }
@@ -244,7 +246,8 @@ final class ModelServer: LifeServer {
     }
 
     func knownCard(_ activity: String, on device: String) -> KnownCard {
-        activities[activity]?.cards[device]?.token.map { .token($0) } ?? .none
+        guard let card = activities[activity]?.cards[device], let token = card.token else { return .none }
+        return .token(token, isPending: card.isPending)
     }
 
     func shownRevision(_ activity: String, on device: String) -> Int { activities[activity]?.shown[device] ?? 0 }

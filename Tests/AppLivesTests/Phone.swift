@@ -17,6 +17,8 @@ struct PhoneCard: Sendable {
     var token: String?
     var tokenAt: Double = 0
     var state = CardState.active
+    /// When it began; 0 for one that was never pending.
+    var begunAt: Double = 0
     /// Why it takes no more updates; nil while it does.
     var cause: TrueCause?
     /// When that was.
@@ -188,6 +190,8 @@ enum Happening {
     /// The backend changes an activity, and how many times it has before.
     case change(String, Int)
     case cardToken(String)
+    /// A card begins that the app has scheduled.
+    case cardBegins(String)
     /// iOS ends a card that is too old, or takes it from the screen.
     case cardAges(String)
     case leaveScreen(String)

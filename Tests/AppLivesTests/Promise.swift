@@ -10,6 +10,7 @@ struct BrokenPromise: Error, Hashable, CustomStringConvertible {
 enum Promise: String, CaseIterable, Sendable {
     case startTokenKnown = "Tally knows the start token within one wake"
     case cardKnown = "Tally knows the card's token within one wake"
+    case beginningKnown = "Tally knows within one wake whether a card has begun"
     case endKnown = "Tally knows within one wake that a card is gone"
     case userKnown = "Tally knows within one wake who is signed in"
     case oneCard = "an activity has one card"

@@ -177,7 +177,7 @@ final class RealTally: LifeServer {
     func knownCard(_ activity: String, on device: String) async throws -> KnownCard {
         let card = try await world.tables.cards().first { $0.device == device && $0.activity == activity }
         guard let card, let token = card.token, !["rejected", "dead", "over"].contains(card.state) else { return .none }
-        return .token(token)
+        return .token(token, isPending: card.isPending)
     }
 
     func shownRevision(_ activity: String, on device: String) async throws -> Int {

@@ -62,7 +62,7 @@ package struct World: Sendable {
             ("changes", ["stamped_at", "accepted_at"], ["timestamp"]),
             ("starts", ["due_at", "claimed_at"], []),
             ("start_tokens", ["registered_at"], []),
-            ("subscriptions", ["due_at", "registered_at", "started_at", "check_at", "shown_at"], []),
+            ("subscriptions", ["due_at", "registered_at", "started_at", "check_at", "shown_at", "pending_since"], []),
             ("continuations", ["started_at", "due_at"], []),
             ("segments", ["due_at", "retry_at", "pushed_at"], ["alert_stamp"]),
             ("budget_ledger", ["decided_at"], []),
@@ -193,7 +193,7 @@ package struct World: Sendable {
         _ = try await orchestrator.putApp(app, request)
     }
 
-    /// Reports a card by its update token; `card` is the id that ActivityKit gave it.
+    /// Reports a card by its update token; `card` is the id that ActivityKit gave it. One that is `pending` has not begun.
     @discardableResult
     package func follow(
         _ device: String,
@@ -202,6 +202,7 @@ package struct World: Sendable {
         known: Revision? = nil,
         generation: Int64? = nil,
         card: String? = nil,
+        pending: Bool = false,
         installation: String? = nil,
         on environment: APNSEnvironment = .production
     ) async throws -> SubscriptionAnswer {
@@ -212,6 +213,7 @@ package struct World: Sendable {
             known: known,
             generation: generation,
             card: card,
+            pending: pending,
             installation: installation,
             on: environment
         )
@@ -225,6 +227,7 @@ package struct World: Sendable {
         known: Revision? = nil,
         generation: Int64? = nil,
         card: String? = nil,
+        pending: Bool = false,
         installation: String? = nil,
         on environment: APNSEnvironment = .production
     ) async throws -> SubscriptionAnswer {
@@ -234,6 +237,7 @@ package struct World: Sendable {
             DeviceID(stored: device),
             SubscriptionRequest(
                 report,
+                isPending: pending,
                 generation: generation,
                 knownRevision: known,
                 activityKitID: card,

@@ -69,7 +69,10 @@ extension Universe {
     /// One card is reported. An app reports the newest card of an activity: of an older one it knows no more.
     func report() async throws {
         guard let (phone, card) = reportsDue.randomElement(using: &random) else { return }
-        let (id, reported) = apple.with { ($0.phones[phone].id, $0.phones[phone].cards[card]) }
+        let (id, reported) = apple.with { state in
+            state.phones[phone].begin(card)
+            return (state.phones[phone].id, state.phones[phone].cards[card])
+        }
         let report: SubscriptionRequest.Report
         if reported.isGone {
             report = .ended
@@ -80,6 +83,7 @@ extension Universe {
         }
         let request = SubscriptionRequest(
             report,
+            isPending: reported.isPending && !reported.isGone,
             generation: reported.generation,
             knownRevision: reported.isOwn && reported.knownSince == nil ? try await revision(of: reported) : nil,
             environment: .production
@@ -88,21 +92,24 @@ extension Universe {
         do {
             _ = try await anyDaemon().orchestrator
                 .subscribe(Self.app, ActivityID(stored: reported.activity), DeviceID(stored: id), request)
-            note(
-                "\(id) reports card \(reported.number) of \(reported.activity): \(reported.isGone ? "gone" : reported.updateToken ?? "channel")"
-            )
+            let what = reported.isGone ? "gone" : reported.updateToken ?? "channel"
+            let pending = reported.isPending ? ", pending" : ""
+            note("\(id) reports card \(reported.number) of \(reported.activity): \(what)\(pending)")
             let rows = try await clock.database.query(
                 "SELECT revision FROM activities WHERE activity_id = \(reported.activity)"
             )
             let newest = try rows.first(as: Int64.self) ?? 0
             apple.with { state in
-                if state.phones[phone].cards[card].knownSince == nil {
-                    state.phones[phone].cards[card].knownSince = newest
+                if state.phones[phone].cards[card].reportedAt == nil {
                     state.phones[phone].cards[card].reportedAt = state.uptime
+                }
+                // One that has not begun is owed no alerts.
+                if state.phones[phone].cards[card].knownSince == nil, !reported.isPending {
+                    state.phones[phone].cards[card].knownSince = newest
                 }
                 let now = state.phones[phone].cards[card]
                 guard now.generation == reported.generation, now.isGone == reported.isGone else { return }
-                state.phones[phone].cards[card].isReportDue = false
+                state.phones[phone].cards[card].isReportDue = now.isToBegin && !now.isGone
                 state.phones[phone].cards[card].isKnown = !reported.isGone
             }
         } catch is PostgresError {

@@ -26,6 +26,8 @@ struct Card: Sendable {
     var reportedAt: Int64?
     /// The app started it, and no push of Tally's.
     var isOwn = false
+    /// The app has scheduled it, and it has not begun.
+    var isPending = false
     /// Every update token that it has had.
     var tokens: [String] = []
     /// The backend has asked for its end on this phone alone, and the app reports it no more.
@@ -34,6 +36,9 @@ struct Card: Sendable {
     var isToEnd = false
     /// Alerts that it showed.
     var alerts: [String] = []
+
+    /// Whether it is pending, and begins in this life.
+    var isToBegin: Bool { isPending && !isEnded && !number.isMultiple(of: 2) }
 }
 
 /// A phone as far as a server can see it: what it does with a push depends on nothing but what it has got so far.
@@ -121,7 +126,7 @@ struct Phone: Sendable {
         )
     }
 
-    /// The app starts a card itself, with a state that it has from elsewhere.
+    /// The app starts a card itself, with a state that it has from elsewhere; or schedules it.
     mutating func startCard(of activity: String, score: Int64) {
         let token = newToken("b0")
         cards.append(
@@ -133,9 +138,17 @@ struct Phone: Sendable {
                 timestamp: 0,
                 generation: Int64(cards.count) * 1_000,
                 isOwn: true,
+                isPending: handedOut.isMultiple(of: 2),
                 tokens: [token]
             )
         )
+    }
+
+    /// A card begins that Tally knows as pending, and its app reports it anew.
+    mutating func begin(_ card: Int) {
+        guard cards[card].isToBegin, cards[card].reportedAt != nil else { return }
+        cards[card].isPending = false
+        cards[card].generation += 1
     }
 
     /// What a card does with an update or an end that has reached the phone.

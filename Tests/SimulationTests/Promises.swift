@@ -127,7 +127,8 @@ extension Universe {
         }
     }
 
-    /// Promise 2: every card that Tally knows shows the newest state, or the end.
+    /// Promise 2: every card that Tally knows shows the newest state, or the end. One that has not begun shows it when it
+    /// has, and the end at once.
     private func checkConvergence() async throws {
         let (phones, channels) = apple.with { ($0.phones, $0.channels) }
         let rejected = try await rejectedTokens()
@@ -139,7 +140,9 @@ extension Universe {
                 guard card.isKnown, !card.isGone, card.channel.map({ channels[$0] == true }) ?? true else { continue }
                 // A token that Apple has rejected waits for a report or an operator (promise 9).
                 guard card.updateToken.map({ !rejected.contains($0) }) ?? true else { continue }
-                let isShown = card.score == newest.score || !decodes(phone, newest.hasMinute)
+                let isShown =
+                    card.score == newest.score || !decodes(phone, newest.hasMinute)
+                    || (card.isPending && !match.hasEnded)
                 guard isShown else {
                     throw BrokenPromise(
                         2,

@@ -80,6 +80,8 @@ final class Universe {
     let channelPool: Int
     /// Whether the type has a second version, which needs more than the first and has its own apps.
     let hasTwoVersions: Bool
+    /// What the policy says of cards that have not begun.
+    let pendingUpdates: PendingUpdates
     /// How many seconds apart routine changes are sent; nil in most lives: it does not matter.
     let interval: Int?
     /// Whether channels store nothing.
@@ -120,6 +122,7 @@ final class Universe {
         self.database = database
         channelPool = Int.random(in: 0..<100, using: &random) < 30 ? 2 : 0
         isLarge = seed % Self.livesPerLargeCrowd == 7
+        pendingUpdates = seed.isMultiple(of: 3) ? .pass : .wait
         hasTwoVersions = Int.random(in: 0..<100, using: &random) < 30 && !isLarge
         if seed.isMultiple(of: Self.livesPerCrowd) {
             let beginning = Int.random(in: 5...40, using: &random)
@@ -192,6 +195,7 @@ final class Universe {
     private func putType(requiring fields: [String], for app: String? = nil) async throws {
         var policy = Policy()
         policy.startRetrySeconds = 20
+        policy.pendingUpdates = pendingUpdates
         policy.expiration.start = Self.startExpiration
         if let interval { policy.rules = [Self.pace(interval)] }
         if isForgetful { policy.channelStorage = .none }

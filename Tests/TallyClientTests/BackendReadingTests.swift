@@ -45,6 +45,7 @@ struct BackendReadingTests {
                     current: 1,
                     pending: 2,
                     waitingForToken: 3,
+                    waitingToBegin: 8,
                     dead: 4,
                     withheld: 5
                 ),
@@ -89,7 +90,8 @@ struct BackendReadingTests {
             #expect(status.channelID == "dHN0LXNyY2gtY2hubA==")
             let progress = status.progress
             #expect(progress.destinations == 6 && progress.current == 1 && progress.pending == 2)
-            #expect(progress.waitingForToken == 3 && progress.dead == 4 && progress.withheld == 5)
+            #expect(progress.waitingForToken == 3 && progress.waitingToBegin == 8)
+            #expect(progress.dead == 4 && progress.withheld == 5)
             let starts = status.starts
             #expect(starts.enrolling && starts.pending == 1 && starts.sent == 2)
             #expect(starts.unanswered == 3 && starts.confirmed == 4)

@@ -190,12 +190,28 @@ struct CardTests {
         #expect(news == [.card(CardNews(card: "card-2", reach: .channel("Y2hhbm5lbA=="), revision: 3))])
     }
 
-    @Test("a pending card is reported with its token")
+    @Test("a pending card is reported with its token as pending, and once more when it has begun")
     func pending() {
         var life = Life.settled()
-        life.handle(
-            .card(SeenCard(id: "card-1", activity: "final", type: "GameAttributes", state: .pending, updateToken: "aa"))
-        )
-        #expect(life.reported() == .token("aa"))
+        life.schedule("card-1", token: "aa")
+        #expect(life.reportedCard == CardNews(card: "card-1", reach: .token("aa"), isPending: true))
+        life.answerAll()
+        life.turn("card-1", .active)
+        #expect(life.reportedCard == CardNews(card: "card-1", reach: .token("aa")))
+    }
+
+    @Test("a card that was pending for 9 hours, and is swiped away an hour after it began, was swiped away by the user")
+    func swipedAfterPending() {
+        var life = Life.settled()
+        life.ticketLife = 86_400
+        life.schedule("card-1", token: "aa")
+        life.answerAll()
+        life.pass(9 * 3600)
+        life.answerAll()
+        life.turn("card-1", .active)
+        life.answerAll()
+        life.pass(3600)
+        life.turn("card-1", .dismissed)
+        #expect(life.endings.map(\.cause) == [.user])
     }
 }

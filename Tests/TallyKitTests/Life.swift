@@ -134,6 +134,13 @@ struct Life {
         if isTold { handle(.content(card: id, revision: revision)) }
     }
 
+    /// The app schedules a card.
+    mutating func schedule(_ id: String, of activity: String = "final", token: String?) {
+        let card = SeenCard(id: id, activity: activity, type: "GameAttributes", state: .pending, updateToken: token)
+        reading.cards.append(card)
+        handle(.card(card))
+    }
+
     mutating func turn(_ id: String, _ state: CardState) {
         guard let index = reading.cards.firstIndex(where: { $0.id == id }) else { return }
         reading.cards[index].state = state
@@ -142,6 +149,13 @@ struct Life {
         card.revision = nil
         if state == .dismissed { reading.cards.remove(at: index) }
         handle(.card(card))
+    }
+
+    /// What was last reported of the only activity.
+    var reportedCard: CardNews? {
+        sent.last { $0.subject == .activity("final") }.flatMap {
+            if case .card(let card) = $0.news { card } else { nil }
+        }
     }
 
     /// What was last reported of an activity.

@@ -58,6 +58,16 @@ struct ReportTests {
         #expect(try body(gone) == expected as NSDictionary)
     }
 
+    @Test("of a card that has not begun: that it is pending, until it has begun")
+    func pendingCard() throws {
+        var life = Life.settled()
+        life.schedule("card-1", token: "aa")
+        life.answerAll()
+        #expect(try body(life.sent.last)["pending"] as? Bool == true)
+        life.turn("card-1", .active)
+        #expect(try body(life.sent.last)["pending"] == nil)
+    }
+
     @Test("dates of the API are read with and without fractions, and written as Tally reads them")
     func dates() throws {
         let read = try TallyJSON.decoder.decode(

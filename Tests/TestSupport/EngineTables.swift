@@ -30,6 +30,8 @@ package struct EngineTables: Sendable {
         package let isFrequent: Bool
         /// In milliseconds since 1970.
         package let rejectedAt: Int64?
+        /// Whether it has not begun.
+        package let isPending: Bool
     }
 
     /// The start of an activity on a device.
@@ -59,12 +61,13 @@ extension EngineTables {
         let rows = try await database.query(
             """
             SELECT a.activity_id, d.device_id, s.mode::text, s.state::text, s.reason, encode(s.update_token, 'hex'),
-                   s.frequent, floor(extract(epoch FROM s.rejected_at) * 1000)::bigint
+                   s.frequent, floor(extract(epoch FROM s.rejected_at) * 1000)::bigint, s.pending_since IS NOT NULL
             FROM subscriptions AS s JOIN activities AS a USING (activity_key) JOIN devices AS d USING (device_key)
             ORDER BY device_key, activity_key
             """
         )
-        return try rows.decoded(as: (String, String, String, String, String?, String?, Bool, Int64?).self).map { row in
+        return try rows.decoded(as: (String, String, String, String, String?, String?, Bool, Int64?, Bool).self).map {
+            row in
             Card(
                 activity: row.0,
                 device: row.1,
@@ -73,7 +76,8 @@ extension EngineTables {
                 reason: row.4,
                 token: row.5,
                 isFrequent: row.6,
-                rejectedAt: row.7
+                rejectedAt: row.7,
+                isPending: row.8
             )
         }
     }

@@ -76,6 +76,8 @@ package struct DeliveryProgress: Sendable, Hashable {
     package var pending: Int
     /// Started phones that have not reported an update token.
     package var waitingForToken: Int
+    /// Cards that get no updates until they begin: their apps have scheduled them (``WithheldReason/pending``).
+    package var waitingToBegin: Int
     /// Destinations whose token no longer exists, according to Apple.
     package var dead: Int
     /// Destinations that get no pushes: their app version cannot decode the state, or Apple refused the token.
@@ -86,6 +88,7 @@ package struct DeliveryProgress: Sendable, Hashable {
         current: Int = 0,
         pending: Int = 0,
         waitingForToken: Int = 0,
+        waitingToBegin: Int = 0,
         dead: Int = 0,
         withheld: Int = 0
     ) {
@@ -93,6 +96,7 @@ package struct DeliveryProgress: Sendable, Hashable {
         self.current = current
         self.pending = pending
         self.waitingForToken = waitingForToken
+        self.waitingToBegin = waitingToBegin
         self.dead = dead
         self.withheld = withheld
     }
@@ -172,6 +176,7 @@ extension DeliveryProgress: APIAnswer, FieldwiseValue {
         .required("current", \.current, .int),
         .required("pending", \.pending, .int),
         .required("waiting_for_token", \.waitingForToken, .int),
+        .optional("waiting_to_begin", \.waitingToBegin, .int, unless: 0),
         .required("dead", \.dead, .int),
         .required("withheld", \.withheld, .int),
         make: Self.init

@@ -12,12 +12,14 @@ package struct SubscriptionResource: Sendable, Hashable {
     package var revision: Revision
     /// Masked. Nil if the app has not reported one, and for a card on a channel.
     package var updateToken: String?
-    /// When the card was started, as far as Tally knows.
+    /// When the card was started, as far as Tally knows. Of one that has not begun: the last report.
     package var startedAt: Instant
     /// When the app last reported the card. Before the first report: when it was started.
     package var registeredAt: Instant
     /// When the card gets its missing push or its retry; nil unless the state is `due`.
     package var dueAt: Instant?
+    /// When the app first reported the card as pending; nil: it has begun.
+    package var pendingSince: Instant?
     /// The newest revision that the app saw on the card and told in a receipt; nil: it told none.
     package var shownRevision: Revision?
     /// When the card showed it at the latest.
@@ -33,6 +35,7 @@ package struct SubscriptionResource: Sendable, Hashable {
         startedAt: Instant,
         registeredAt: Instant,
         dueAt: Instant? = nil,
+        pendingSince: Instant? = nil,
         shownRevision: Revision? = nil,
         shownAt: Instant? = nil
     ) {
@@ -45,6 +48,7 @@ package struct SubscriptionResource: Sendable, Hashable {
         self.startedAt = startedAt
         self.registeredAt = registeredAt
         self.dueAt = dueAt
+        self.pendingSince = pendingSince
         self.shownRevision = shownRevision
         self.shownAt = shownAt
     }
@@ -61,6 +65,7 @@ extension SubscriptionResource: APIAnswer {
         let startedAt = reader.required("started_at", .time)
         let registeredAt = reader.required("registered_at", .time)
         let dueAt = reader.optional("due_at", .time)
+        let pendingSince = reader.optional("pending_since", .time)
         let shownRevision = reader.optional("shown_revision", .int64)
         let shownAt = reader.optional("shown_at", .time)
         guard reader.finish(), let deviceID, let mode, let state, let revision, let startedAt, let registeredAt else {
@@ -75,6 +80,7 @@ extension SubscriptionResource: APIAnswer {
             startedAt: startedAt,
             registeredAt: registeredAt,
             dueAt: dueAt,
+            pendingSince: pendingSince,
             shownRevision: shownRevision,
             shownAt: shownAt
         )
@@ -92,6 +98,7 @@ extension SubscriptionResource: APIAnswer {
         fields.add("started_at", startedAt)
         fields.add("registered_at", registeredAt)
         fields.add("due_at", dueAt)
+        fields.add("pending_since", pendingSince)
         fields.add("shown_revision", shownRevision)
         fields.add("shown_at", shownAt)
         return fields.json

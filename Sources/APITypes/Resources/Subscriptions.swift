@@ -22,6 +22,8 @@ package struct SubscriptionRequest: Sendable, Hashable {
     }
 
     package var report: Report
+    /// Whether the card has not begun: its app has scheduled it, and it is pending on the phone.
+    package var isPending: Bool
     /// Grows with every report of this card. A report with a smaller generation is stale. Nil: arrival order decides.
     package var generation: Int64?
     /// The revision that the card shows. Nil: the revision of the start or of the last accepted push.
@@ -37,6 +39,7 @@ package struct SubscriptionRequest: Sendable, Hashable {
 
     package init(
         _ report: Report,
+        isPending: Bool = false,
         generation: Int64? = nil,
         knownRevision: Revision? = nil,
         activityKitID: String? = nil,
@@ -46,6 +49,7 @@ package struct SubscriptionRequest: Sendable, Hashable {
         installation: String? = nil
     ) {
         self.report = report
+        self.isPending = isPending
         self.generation = generation
         self.knownRevision = knownRevision
         self.activityKitID = activityKitID
@@ -59,6 +63,14 @@ package struct SubscriptionRequest: Sendable, Hashable {
 extension SubscriptionRequest: APIRequest {
     package init?(reader: inout ObjectReader) {
         let report = Self.readReport(&reader)
+        let isPending = reader.optional("pending", .mark) != nil
+        if isPending, report == .ended {
+            reader.refuse(
+                "pending",
+                code: FieldError.conflict,
+                message: "'pending' does not go with 'ended': a card that is gone does not begin."
+            )
+        }
         let generation = reader.optional("generation", .counter)
         let knownRevision = reader.optional("known_revision", .counter)
         let activityKitID = reader.optional("activitykit_id", .string(length: 1...256))
@@ -69,6 +81,7 @@ extension SubscriptionRequest: APIRequest {
         guard reader.finish(), let report else { return nil }
         self.init(
             report,
+            isPending: isPending,
             generation: generation,
             knownRevision: knownRevision,
             activityKitID: activityKitID,
@@ -83,7 +96,7 @@ extension SubscriptionRequest: APIRequest {
     private static func readReport(_ reader: inout ObjectReader) -> Report? {
         let token = reader.optional("update_token", .token)
         let channelID = reader.optional("channel_id", .apnsChannelID)
-        // These two fields are either `true` or absent.
+        // These two fields, and `pending`, are either `true` or absent.
         let channel = reader.optional("channel", .mark)
         let ended = reader.optional("ended", .mark)
         let given = ["update_token", "channel_id", "channel", "ended"].filter(reader.has)
@@ -108,6 +121,7 @@ extension SubscriptionRequest: APIRequest {
         case .channel: fields.add("channel", true)
         case .ended: fields.add("ended", true)
         }
+        if isPending { fields.add("pending", true) }
         fields.add("generation", generation)
         fields.add("known_revision", knownRevision)
         fields.add("activitykit_id", activityKitID)
@@ -137,6 +151,12 @@ package enum StaleReport: String, Sendable, Hashable, CaseIterable {
     case installation = "stale_installation"
 }
 
+/// Why a subscription is withheld, beside an app version that cannot decode the newest state.
+package enum WithheldReason {
+    /// The card is pending on the phone, and the policy `pending_updates` says `wait`.
+    package static let pending = "pending"
+}
+
 /// How Tally reaches a subscription.
 package enum SubscriptionMode: String, Sendable, Hashable, CaseIterable {
     case token
@@ -151,7 +171,7 @@ package enum SubscriptionState: String, Sendable, Hashable, CaseIterable {
     case riding = "following"
     /// Behind: it gets pushes on its own, to catch up or to retry.
     case due = "catching_up"
-    /// Gets no pushes, because its app version cannot decode the newest state.
+    /// Gets no pushes, because its app version cannot decode the newest state, or because it has not begun.
     case withheld
     /// Gets no pushes, because Apple refused its token.
     case rejected

@@ -1,10 +1,14 @@
 /// Decides what happens to one device's card as time passes: a token that does not arrive, a new card in
 /// its place, and the end of its lifetime.
 ///
-/// It has no clock: the caller passes ages, in microseconds since the card was started.
+/// It has no clock: the caller passes ages, in microseconds since the card was started. The age of a card that has not
+/// begun counts from its last report.
 package struct CardWatch: Sendable, Hashable {
     /// The maximum lifetime of a card. After it iOS ends the card, and its token is dead (Apple, ActivityKit).
     package static let lifetimeSeconds = 8 * 3600
+    /// How long a card that has not begun stays without a report. Nobody tells Tally when it begins, so that must be
+    /// longer than any app sleeps before a match; 30 days are also the longest that APNs keeps a push.
+    package static let pendingSeconds = 30 * 86_400
 
     /// An action that is due at some age.
     package enum Action: Sendable, Hashable {
@@ -26,18 +30,29 @@ package struct CardWatch: Sendable, Hashable {
     package private(set) var isOverdue: Bool
     /// Whether a new card can continue it.
     package let isContinuable: Bool
+    /// Whether it has not begun: its app has scheduled it.
+    package let isPending: Bool
 
-    package init(isWaiting: Bool, isWoken: Bool = false, isOverdue: Bool = false, isContinuable: Bool = false) {
+    package init(
+        isWaiting: Bool,
+        isWoken: Bool = false,
+        isOverdue: Bool = false,
+        isContinuable: Bool = false,
+        isPending: Bool = false
+    ) {
         self.isWaiting = isWaiting
         self.isWoken = isWoken
         self.isOverdue = isOverdue
         self.isContinuable = isContinuable
+        self.isPending = isPending
     }
+
+    private var longestSeconds: Int { isPending ? Self.pendingSeconds : Self.lifetimeSeconds }
 
     /// The actions due at this age. The card then counts as woken and reported. `canWake`: a device token exists, so
     /// Tally can wake the app.
     package mutating func actions(at age: Int64, _ policy: Policy, canWake: Bool) -> [Action] {
-        if age >= Self.microseconds(Self.lifetimeSeconds) { return [.expire] }
+        if age >= Self.microseconds(longestSeconds) { return [.expire] }
         if isContinuable, let hours = policy.continueAfterHours, age >= Self.microseconds(hours * 3600) {
             return [.handOver]
         }
@@ -56,8 +71,8 @@ package struct CardWatch: Sendable, Hashable {
 
     /// The next age after this one at which something may be due; `nil`: never.
     package func nextAge(after age: Int64, _ policy: Policy) -> Int64? {
-        guard age < Self.microseconds(Self.lifetimeSeconds) else { return nil }
-        var ages = [Self.lifetimeSeconds]
+        guard age < Self.microseconds(longestSeconds) else { return nil }
+        var ages = [longestSeconds]
         if isContinuable, let hours = policy.continueAfterHours { ages.append(hours * 3600) }
         if isWaiting {
             if let wakeAfter = policy.wakeAfterSeconds, !isWoken { ages.append(wakeAfter) }

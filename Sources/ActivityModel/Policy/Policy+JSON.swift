@@ -27,6 +27,7 @@ extension Policy {
         fallbackAlert = reader.flag("fallback_alert")
         endWhenSilentSeconds = reader.optionalInteger("end_when_silent_seconds", in: 1...Self.maximumDuration)
         onUnfollow = reader.choice("on_unfollow", default: onUnfollow)
+        pendingUpdates = reader.choice("pending_updates", default: pendingUpdates)
         channelStorage = reader.choice("channel_storage", default: channelStorage)
         channelGraceSeconds = reader.optionalInteger("channel_grace_seconds", in: Self.duration)
         readRules(&reader)
@@ -129,6 +130,7 @@ extension Policy {
             "fallback_alert": .bool(fallbackAlert),
             "end_when_silent_seconds": Self.json(endWhenSilentSeconds),
             "on_unfollow": .string(onUnfollow.rawValue),
+            "pending_updates": .string(pendingUpdates.rawValue),
             "channel_storage": .string(channelStorage.rawValue),
             "channel_grace_seconds": Self.json(channelGraceSeconds),
             "rules": .array(rules.map(\.json)),

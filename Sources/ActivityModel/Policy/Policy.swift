@@ -38,6 +38,8 @@ package struct Policy: Sendable, Hashable {
     package var endWhenSilentSeconds: Int?
     /// What happens to the card of somebody who no longer follows a topic of the audience.
     package var onUnfollow = OnUnfollow.keep
+    /// Whether a card that its app reported as pending is sent updates.
+    package var pendingUpdates = PendingUpdates.wait
     /// The storage policy of this type's channels.
     package var channelStorage = ChannelStorage.mostRecent
     /// How long a channel stays after the end; `nil`: see ``ChannelStorage/defaultGraceSeconds``.

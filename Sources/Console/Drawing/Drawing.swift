@@ -48,6 +48,7 @@ enum Drawing {
             Segment(name: "current", title: "current", count: progress.current),
             Segment(name: "pending", title: "pending", count: progress.pending),
             Segment(name: "waiting", title: "waiting for token", count: progress.waitingForToken),
+            Segment(name: "begin", title: "waiting to begin", count: progress.waitingToBegin),
             Segment(name: "withheld", title: "withheld", count: progress.withheld),
             Segment(name: "dead", title: "dead", count: progress.dead),
         ]

@@ -113,7 +113,9 @@ enum PhonePage {
         case "sent", "current": .good
         case "pending", "retrying", "held_back", "start_pending", "start_in_flight", "start_retrying", "scheduled":
             .busy
-        case "sent_low_priority", "sent_over_budget", "waiting_for_token", "start_sent", "start_unknown": .warn
+        case "sent_low_priority", "sent_over_budget", "waiting_for_token", "waiting_to_begin", "start_sent",
+            "start_unknown":
+            .warn
         case "ended", "card_gone", "card_forgotten", "expired": .plain
         default: .bad
         }

@@ -95,6 +95,7 @@ extension DeliveryProgress {
         current += other.current
         pending += other.pending
         waitingForToken += other.waitingForToken
+        waitingToBegin += other.waitingToBegin
         dead += other.dead
         withheld += other.withheld
     }

@@ -92,10 +92,13 @@ final class DeliveryCounter: Sendable {
                            AND \(unescaped: SegmentRows.hasPassed("s.device_key", since: "g.lap_origin"))))),
                    count(*) FILTER (WHERE s.mode = 'token' AND s.state = 'waiting_for_token'),
                    count(*) FILTER (WHERE s.mode = 'token' AND s.state = 'dead'),
-                   count(*) FILTER (WHERE s.mode = 'token' AND s.state IN ('withheld', 'rejected')),
+                   count(*) FILTER (WHERE s.mode = 'token' AND s.state IN ('withheld', 'rejected') AND NOT s.waits_to_begin),
+                   count(*) FILTER (WHERE s.waits_to_begin),
                    count(*) FILTER (WHERE s.mode = 'channel' AND s.state <> 'over')
             FROM (
-                SELECT activity_key, device_key, mode, state, known_revision FROM subscriptions
+                SELECT activity_key, device_key, mode, state, known_revision,
+                       state = 'withheld' AND reason IS NOT DISTINCT FROM '\(unescaped: WithheldReason.pending)' AS waits_to_begin
+                FROM subscriptions
                 WHERE activity_key = p.activity_key AND device_key > p.after
                 ORDER BY device_key LIMIT \(limit)
             ) AS s LEFT JOIN (
@@ -144,9 +147,10 @@ struct CardCount: RowCount {
         progress.waitingForToken += try row.decode(Int.self, at: 5)
         progress.dead += try row.decode(Int.self, at: 6)
         progress.withheld += try row.decode(Int.self, at: 7)
-        followers += try row.decode(Int.self, at: 8)
+        progress.waitingToBegin += try row.decode(Int.self, at: 8)
+        followers += try row.decode(Int.self, at: 9)
         // Each page may have seen another one.
-        let newest = try row.decode(Int64.self, at: 9)
+        let newest = try row.decode(Int64.self, at: 10)
         revision = revision == 0 ? newest : min(revision, newest)
     }
 }

@@ -38,6 +38,9 @@ struct ActivitySnapshot: Sendable {
     /// Whether the ring's cards of some app version are still to be taken off it, or brought back
     /// (``VersionSettlement``).
     var areVersionsUnsettled = false
+    /// Whether the activity has ended and cards of the ring still wait to begin, which are to be sent the end
+    /// (``PendingCards``).
+    var hasPendingCards = false
     /// Whether only a few pushes may leave, to see whether sending may go on.
     var isProbe = false
 
@@ -79,7 +82,8 @@ extension ActivitySnapshot {
                EXISTS (SELECT FROM activity_app_versions AS v WHERE v.activity_key = a.activity_key AND NOT v.is_settled
                        AND \(segment) <> ALL (v.settled_rings)),
                \(unescaped: areStartsDue),
-               \(unescaped: DueCards.exist)
+               \(unescaped: DueCards.exist),
+               CASE WHEN a.state = 'ended' THEN \(unescaped: PendingCards.exist) ELSE false END
         FROM activities AS a JOIN activity_types AS t USING (bundle_id, type_name)
         JOIN segments AS s ON s.activity_key = a.activity_key AND s.segment = \(segment)
         CROSS JOIN LATERAL (SELECT coalesce(\(begun), s.lap_revision, s.completed_revision) AS revision) AS begun
@@ -122,12 +126,12 @@ extension ActivitySnapshot {
             bundle, id, environment, type, delivery, state, attributes, newest, policy, barrier, isBegun,
             enrolledMembers, enrolledDevices, enrolledRule, enrolledFollow, isPast, probes, probeIn, hold, newAlert,
             areVersionsUnsettled,
-            areStartsDue, areCardsDue
+            areStartsDue, areCardsDue, hasPendingCards
         )
             in try rows.decoded(
                 as: (
                     String, String, String, String, String, String, String, Int64, String, Int64?, Bool, Int64?, Int64,
-                    Int64, Int64, Bool, Int16?, Duration?, Duration?, Int64?, Bool, Bool, Bool
+                    Int64, Int64, Bool, Int16?, Duration?, Duration?, Int64?, Bool, Bool, Bool, Bool
                 ).self
             )
         {
@@ -153,7 +157,8 @@ extension ActivitySnapshot {
                 areStartsDue: areStartsDue,
                 areCardsDue: areCardsDue,
                 halt: probes.map { SendingHalt(probes: Int($0), probeIn: probeIn ?? .zero) },
-                areVersionsUnsettled: areVersionsUnsettled
+                areVersionsUnsettled: areVersionsUnsettled,
+                hasPendingCards: hasPendingCards
             )
         }
         return nil

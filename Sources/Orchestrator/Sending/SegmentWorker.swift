@@ -125,8 +125,16 @@ struct SegmentWorker: Sendable {
         while true {
             guard let look = try await store.look(lease) else { return nil }
             // Broadcasts know no cards.
-            guard look.activity.areVersionsUnsettled, !lease.isChannel else { return look }
-            try await VersionSettlement(orchestrator: orchestrator, lease: lease, range: look.progress.range).run()
+            if lease.isChannel { return look }
+            if look.activity.areVersionsUnsettled {
+                try await VersionSettlement(orchestrator: orchestrator, lease: lease, range: look.progress.range).run()
+            } else if look.activity.hasPendingCards {
+                let pageSize = orchestrator.settings.stretchSize
+                let cards = PendingCards(activity: look.activity, range: look.progress.range, pageSize: pageSize)
+                try await cards.release(in: orchestrator.database)
+            } else {
+                return look
+            }
         }
     }
 

@@ -107,8 +107,7 @@ enum AppVersionRows {
         (EXISTS (
             SELECT FROM subscriptions AS s
             WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key
-              AND s.mode = 'token' AND (s.state IN ('waiting_for_token', 'riding', 'due', 'rejected')
-                  OR (s.state = 'withheld' AND s.reason = '\(reason)')) OFFSET 0
+              AND s.mode = 'token' AND s.state IN ('waiting_for_token', 'riding', 'due', 'rejected', 'withheld') OFFSET 0
         ) OR EXISTS (
             SELECT FROM starts AS s
             WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key

@@ -33,7 +33,9 @@ enum ActivityVerdict {
         let progress = activity.progress
         let starts = activity.starts
         let counts = [
-            (progress.waitingForToken, "waiting for an update token"), (progress.dead, "with a dead token"),
+            (progress.waitingForToken, "waiting for an update token"),
+            (progress.waitingToBegin, "scheduled by their apps and waiting to begin"),
+            (progress.dead, "with a dead token"),
             (progress.withheld, "withheld or with a rejected token"), (starts.pending, "about to be started"),
             (starts.unanswered, "started without an answer"), (starts.withheld, "not started, for the time being"),
             (starts.failed, "whose start was refused"),

@@ -28,12 +28,15 @@ struct CardVerdict {
     }
 
     /// By what Tally sent, and what APNs answered.
-    private var withoutReceipt: Verdict {
+    private var withoutReceipt: Verdict { byState.adding(notBegun) }
+
+    private var byState: Verdict {
         switch card.state {
         case .over: over
         case .waitingForToken: waiting
         case .dead: dead
         case .rejected: rejected
+        case .withheld where waitsToBegin: waitingToBegin
         case .withheld: withheld
         case .riding where card.mode == .channel: onChannel
         case .riding where card.sentRevision >= newest: delivered
@@ -45,6 +48,13 @@ struct CardVerdict {
 
     private var over: Verdict {
         switch card.reason.flatMap(OverReason.init) {
+        case .expired where card.pendingSince != nil:
+            Verdict(
+                code: "expired",
+                text:
+                    "The app last reported the card as pending at \(card.startedAt), more than 30 days ago. Tally sends "
+                    + "nothing more until the app reports it again."
+            )
         case .expired:
             Verdict(
                 code: "expired",
@@ -118,6 +128,27 @@ struct CardVerdict {
                 "\(newestWords) is not sent: the app on the device\(appVersion) could not decode it. The next "
                 + "state is sent if the app can decode it, or when the app is updated."
         )
+    }
+
+    // MARK: Not begun
+
+    private var waitsToBegin: Bool { card.state == .withheld && card.reason == WithheldReason.pending }
+
+    private var waitingToBegin: Verdict {
+        let since = card.pendingSince.map { " at \($0)" } ?? ""
+        return Verdict(
+            code: "waiting_to_begin",
+            text:
+                "The app has scheduled the card, and reported it as pending\(since). By the policy (`pending_updates`) "
+                + "\(newestWords.lowercasedFirst) goes out when the app reports that the card is active. An end goes out "
+                + "at once."
+        )
+    }
+
+    /// Said of a card that is sent updates all the same.
+    private var notBegun: String? {
+        guard let since = card.pendingSince, card.state != .over, !waitsToBegin else { return nil }
+        return "The card has not begun: its app reported it as pending at \(since)."
     }
 
     // MARK: On the way

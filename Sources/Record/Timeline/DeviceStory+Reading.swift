@@ -27,9 +27,22 @@ extension DeviceStory {
         }
         story.card = try results[1].first(
             as: (
-                String, String, String?, Int64, PGTimestamp, PGTimestamp, PGTimestamp?, Bool, Bool, Int64, PGTimestamp?
+                String, String, String?, Int64, PGTimestamp, PGTimestamp, PGTimestamp?, Bool, Bool, Int64, PGTimestamp?,
+                PGTimestamp?
             ).self
-        ).map { mode, state, reason, sent, startedAt, registeredAt, dueAt, isOverdue, isWoken, shown, shownAt in
+        ).map {
+            mode,
+            state,
+            reason,
+            sent,
+            startedAt,
+            registeredAt,
+            dueAt,
+            isOverdue,
+            isWoken,
+            shown,
+            shownAt,
+            pendingSince in
             Card(
                 mode: try .stored(mode),
                 state: try .stored(state),
@@ -40,7 +53,8 @@ extension DeviceStory {
                 dueAt: dueAt.map { Instant($0) },
                 isOverdue: isOverdue,
                 isWoken: isWoken,
-                shown: shownAt.map { Shown(revision: shown, at: Instant($0)) }
+                shown: shownAt.map { Shown(revision: shown, at: Instant($0)) },
+                pendingSince: pendingSince.map { Instant($0) }
             )
         }
         story.channel = try results[2].first(as: (String, String, Int64, String?).self).map {
@@ -89,7 +103,8 @@ extension DeviceStory {
         SELECT s.mode::text, s.state::text, s.reason,
                CASE WHEN s.mode = 'token' AND s.state = 'riding' THEN \(unescaped: SegmentRows.sentOnRing)
                    ELSE s.known_revision END,
-               s.started_at, s.registered_at, s.due_at, s.overdue, s.woken, s.shown_revision, s.shown_at
+               s.started_at, s.registered_at, s.due_at, s.overdue, s.woken, s.shown_revision, s.shown_at,
+               s.pending_since
         FROM subscriptions AS s WHERE s.activity_key = \(activity) AND s.device_key = \(device)
         """
     }

@@ -56,6 +56,8 @@ struct DeviceStory: Sendable, Hashable {
         var isWoken = false
         /// The newest revision that its app saw on it.
         var shown: Shown?
+        /// When its app first reported it as pending; nil: it has begun.
+        var pendingSince: Instant?
     }
 
     /// What the app said in a receipt.

@@ -23,6 +23,8 @@ public struct ActivityStatus: Sendable, Hashable {
         public let pending: Int
         /// Started phones that have not reported an update token.
         public let waitingForToken: Int
+        /// Cards that apps scheduled, and that get no updates until they begin.
+        public let waitingToBegin: Int
         /// Destinations whose token no longer exists, according to Apple.
         public let dead: Int
         /// Destinations that get no pushes for now: the app cannot decode the state, or Apple refused the token.
@@ -128,6 +130,7 @@ extension ActivityStatus.Progress {
         current = progress.current
         pending = progress.pending
         waitingForToken = progress.waitingForToken
+        waitingToBegin = progress.waitingToBegin
         dead = progress.dead
         withheld = progress.withheld
     }

@@ -6,7 +6,8 @@ package struct Card: Codable, Hashable, Sendable {
     package let type: String
     /// Counts the cards of this installation. Of two cards of one activity, the one with the smaller number is the elder.
     package let number: Int
-    package let firstSeen: Moment
+    /// When it was first seen; once it has begun, when it was first seen as such.
+    package var firstSeen: Moment
     package var state: CardState
     package var updateToken: String?
     /// Set if the app started the card.

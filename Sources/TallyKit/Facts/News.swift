@@ -21,11 +21,14 @@ package struct CardNews: Codable, Hashable, Sendable {
     package let reach: Reach
     /// The revision that the app started it with; nil if a push started it.
     package let revision: Int?
+    /// True if it has not begun; nil if it has, or is gone.
+    package let isPending: Bool?
 
-    package init(card: String, reach: Reach, revision: Int? = nil) {
+    package init(card: String, reach: Reach, revision: Int? = nil, isPending: Bool? = nil) {
         self.card = card
         self.reach = reach
         self.revision = revision
+        self.isPending = isPending
     }
 }
 

@@ -57,6 +57,8 @@ extension Machine {
             return
         }
         if let token = seen.updateToken { card.updateToken = token }
+        // The eight hours of a card count from its beginning.
+        if card.state == .pending, seen.state != .pending, !seen.state.isOver { card.firstSeen = now }
         card.state = seen.state
         memory.cards[card.id] = card
         if seen.state.isOver {

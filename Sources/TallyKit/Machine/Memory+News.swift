@@ -26,8 +26,10 @@ extension Memory {
     func news(of activity: String) -> CardNews? {
         guard let card = card(of: activity) else { return nil }
         guard card.isLive else { return CardNews(card: card.id, reach: .gone, revision: nil) }
+        let isPending: Bool? = card.state == .pending ? true : nil
+        let revision = card.start?.revision
         if let channel = card.start?.channel {
-            return CardNews(card: card.id, reach: .channel(channel), revision: card.start?.revision)
+            return CardNews(card: card.id, reach: .channel(channel), revision: revision, isPending: isPending)
         }
         return card.updateToken.map { CardNews(card: card.id, reach: .token($0), revision: card.start?.revision) }
     }

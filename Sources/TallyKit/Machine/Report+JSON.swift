@@ -80,6 +80,7 @@ private struct CardBody: Encodable {
     var updateToken: String?
     var channelId: String?
     var ended: Bool?
+    var pending: Bool?
     var generation: Int
     var knownRevision: Int?
     var activitykitId: String
@@ -94,6 +95,7 @@ private struct CardBody: Encodable {
         case .channel(let channel): channelId = channel
         case .gone: ended = true
         }
+        pending = card.isPending
         generation = report.number
         knownRevision = card.revision
         activitykitId = card.card

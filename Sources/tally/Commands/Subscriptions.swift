@@ -17,6 +17,7 @@ extension Activities {
         @Flag(help: "It listens to the activity's channel.") var channel = false
         @Option(help: "It listens to this channel, by Apple's id.") var channelID: Checked<APNSChannelID>?
         @Flag(help: "The card is gone.") var ended = false
+        @Flag(help: "The card is scheduled and has not begun.") var pending = false
         @Option(help: "Grows with every report; a report with a smaller one changes nothing.") var generation: Int64?
         @Option(help: "The installation of the app that counts the generations.") var installation: String?
         @Option(help: "The revision that the card shows; without it that of the start or the last push.")
@@ -48,6 +49,7 @@ extension Activities {
         func request() throws -> SubscriptionRequest {
             let request = SubscriptionRequest(
                 try report(),
+                isPending: pending,
                 generation: generation,
                 knownRevision: knownRevision,
                 activityKitID: activitykitID,

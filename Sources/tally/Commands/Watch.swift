@@ -144,8 +144,9 @@ extension ActivityWatch.News {
         let time = Instant(unixSeconds: Int64(date.timeIntervalSince1970)).description.dropFirst(11).dropLast()
         let isDone = progress.pending == 0
         let counts = [
-            ("pending", progress.pending), ("waiting for token", progress.waitingForToken), ("dead", progress.dead),
-            ("withheld", progress.withheld), ("starting", activity.starts.pending),
+            ("pending", progress.pending), ("waiting for token", progress.waitingForToken),
+            ("waiting to begin", progress.waitingToBegin), ("dead", progress.dead), ("withheld", progress.withheld),
+            ("starting", activity.starts.pending),
         ]
         let others =
             counts.filter { $0.1 > 0 }.map { ", \($0.1) \($0.0)" }.joined()

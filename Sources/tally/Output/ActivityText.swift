@@ -40,7 +40,10 @@ extension ChannelReference {
 
 extension DeliveryProgress {
     fileprivate var text: String {
-        let others = [("waiting for token", waitingForToken), ("dead", dead), ("withheld", withheld)]
+        let others = [
+            ("waiting for token", waitingForToken), ("waiting to begin", waitingToBegin), ("dead", dead),
+            ("withheld", withheld),
+        ]
         return "\(destinations): \(current) current, \(pending) pending" + Count.text(others)
     }
 }

@@ -73,7 +73,7 @@ struct TimelineText {
     private static let doubtful: Set<String> = [
         "sent_low_priority", "sent_over_budget", "pending", "scheduled", "start_pending", "start_in_flight",
         "start_sent",
-        "start_retrying", "start_unknown", "waiting_for_token", "retrying", "ended", "nobody",
+        "start_retrying", "start_unknown", "waiting_for_token", "waiting_to_begin", "retrying", "ended", "nobody",
     ]
 
     private static func meaning(of verdict: Verdict) -> Style.Meaning {

@@ -168,6 +168,24 @@ struct DeviceVerdictTests {
         },
         Case("gone", "card_gone", "reported that its card is gone") { $0.card = card(.over) },
         Case("token moved", "token_moved", "Another device") { $0.card = card(.over, reason: "token_moved") },
+        Case(
+            "not begun",
+            "waiting_to_begin",
+            "pending at \(noonText)",
+            "revision 15 goes out when",
+            "`pending_updates`"
+        ) {
+            $0.card = card(.withheld, reason: "pending")
+            $0.card?.pendingSince = noon
+        },
+        Case("not begun, and sent to", "pending", "about to be sent", "has not begun", "pending at \(noonText)") {
+            $0.card = card(.riding, sent: 14)
+            $0.card?.pendingSince = noon
+        },
+        Case("never begun", "expired", "more than 30 days") {
+            $0.card = card(.over, reason: "expired")
+            $0.card?.pendingSince = noon
+        },
         Case("8 hours", "expired", "more than 8 hours") { $0.card = card(.over, reason: "expired") },
         Case("channel lost", "channel_gone", "Apple has lost") { $0.card = card(.over, reason: "channel_lost") },
         Case("spaced out", "held_back", noonText) {

@@ -51,7 +51,7 @@ SILENCE = "Orchestrator/Schedules/SilenceLimit.swift"
 schedules.string("silence-begins-at-the-start", SILENCE, "c.accepted_at, a.started_at", "a.started_at")
 schedules.string("silence-is-always-over", SILENCE, "\\(limit) <= clock_timestamp()", "true")
 
-reports = Area("reports", "^OrchestratorTests[.](.*Report|NextCard|CardWatcher|Rotation|CatchUp|DeviceTests|Reinstall|Alignment|Withheld)")
+reports = Area("reports", "^OrchestratorTests[.](.*Report|NextCard|PendingCard|CardWatcher|Rotation|CatchUp|DeviceTests|Reinstall|Alignment|Withheld)")
 ROWS = "Orchestrator/Intake/Reports/ReportRows.swift"
 reports.string("older-generation-counts", ROWS, "s.generation <= \\(newGeneration(kind))", "true")
 reports.string("any-other-card-replaces", ROWS, "s.state IN ('over', 'dead') AND \\(namesOtherCard)", "\\(namesOtherCard)")
@@ -59,7 +59,11 @@ reports.expression("report-without-generation-sets-it", ROWS, 'kind.hasGeneratio
 reports.query("end-of-another-card-ends", ROWS, "AND NOT ", "OR ", at="newGeneration(kind)) AND NOT \\(unescaped: Self.namesOtherCard)")
 reports.query("known-state-is-not-confirmed", ROWS, "CASE WHEN is_news OR is_other THEN EXCLUDED.confirmed_revision ELSE s.confirmed_revision END",
               "EXCLUDED.confirmed_revision")
-reports.query("expired-card-is-served", ROWS, "CASE WHEN is_over THEN 'over' WHEN is_same THEN s.state ELSE 'due' END", "CASE WHEN is_same THEN s.state ELSE 'due' END")
+reports.query("expired-card-is-served", ROWS, "CASE WHEN is_over THEN 'over' WHEN is_held THEN 'withheld'", "CASE WHEN is_held THEN 'withheld'")
+reports.query("pending-card-is-served", ROWS, "THEN a.state <> 'ended' AND (", "THEN false AND (")
+reports.query("end-is-kept-from-a-pending-card", ROWS, "THEN a.state <> 'ended' AND (", "THEN (")
+reports.string("begun-card-is-taken-for-the-same", ROWS, "((s.pending_since IS NULL) = (EXCLUDED.pending_since IS NULL))", "true")
+reports.expression("pending-card-is-not-announced", "Orchestrator/Intake/Reports/ReportGroup.swift", "!pending.isEmpty", "false")
 reports.query("leaving-is-forgotten", ROWS, "leaving = s.leaving AND s.state = 'waiting_for_token'", "leaving = false")
 DEVICES = "Orchestrator/Registry/Registrations/RegistrationGroup.swift"
 reports.query("older-start-token-replaces", DEVICES, "report.generation >= known.generation", "true")

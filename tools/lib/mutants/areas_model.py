@@ -38,7 +38,7 @@ barriers.expression("barrier-of-equal-state", MACHINE, "!isUnchanged", "true", a
 
 cards = Area("cards", "^ActivityModelTests|^OrchestratorTests[.](Card|.*Watch)")
 WATCH = f"{LIFECYCLE}/CardWatch.swift"
-cards.expression("expires-late", WATCH, "age >= Self.microseconds(Self.lifetimeSeconds)", "age > Self.microseconds(Self.lifetimeSeconds)")
+cards.expression("expires-late", WATCH, "age >= Self.microseconds(longestSeconds)", "age > Self.microseconds(longestSeconds)")
 cards.expression("wakes-twice", WATCH, "!isWoken", "true", at="policy.wakeAfterSeconds, !isWoken, canWake")
 cards.expression("overdue-twice", WATCH, "!isOverdue", "true", at="if !isOverdue, age >=")
 cards.expression("looks-at-once-again", WATCH, "$0 > age", "$0 >= age")

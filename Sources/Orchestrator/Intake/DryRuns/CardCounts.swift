@@ -9,8 +9,8 @@ struct CardCounts: Sendable {
     private struct Sort: Hashable {
         let isFrequent: Bool
         let state: SubscriptionState
-        /// Withheld because its app could not decode the newest state.
-        let isUndecodable: Bool
+        /// Why it is withheld; nil if it is not.
+        let withheldReason: String?
         let appVersion: String
     }
 
@@ -28,7 +28,7 @@ struct CardCounts: Sendable {
 
     private static func count(_ page: KeyPages.Page, of activityKey: Int64) -> Query {
         """
-        SELECT s.frequent, s.state::text, coalesce(s.reason = '\(unescaped: AppVersionRows.reason)', false),
+        SELECT s.frequent, s.state::text, CASE WHEN s.state = 'withheld' THEN s.reason END,
                \(unescaped: AppVersionRows.appVersion), count(*)
         FROM subscriptions AS s JOIN devices AS d USING (device_key)
         WHERE s.activity_key = \(activityKey) AND s.device_key > \(page.after) AND s.device_key <= \(page.through)
@@ -38,13 +38,13 @@ struct CardCounts: Sendable {
     }
 
     private mutating func add(_ rows: Rows) throws {
-        for (isFrequent, state, isUndecodable, appVersion, count) in try rows.decoded(
-            as: (Bool, String, Bool, String, Int64).self
+        for (isFrequent, state, withheldReason, appVersion, count) in try rows.decoded(
+            as: (Bool, String, String?, String, Int64).self
         ) {
             let sort = Sort(
                 isFrequent: isFrequent,
                 state: try .stored(state),
-                isUndecodable: isUndecodable,
+                withheldReason: withheldReason,
                 appVersion: appVersion
             )
             cards[sort, default: 0] += Int(count)
@@ -64,7 +64,8 @@ struct CardCounts: Sendable {
             let state: SubscriptionState =
                 switch (sort.state, isWithheld[sort.appVersion]) {
                 case (.riding, true), (.due, true): .withheld
-                case (.withheld, false) where sort.isUndecodable: .due
+                case (.withheld, false) where sort.withheldReason == AppVersionRows.reason: .due
+                case (.withheld, _) where isEnd && sort.withheldReason == WithheldReason.pending: .due
                 case (let state, _): state
                 }
             switch state {

@@ -38,7 +38,7 @@ enum LeavingCards {
             """,
             """
             UPDATE subscriptions AS s
-            SET leaving = true, failures = 0,
+            SET leaving = true, failures = 0, reason = NULL,
                 state = CASE WHEN s.state = 'waiting_for_token' THEN s.state
                     WHEN s.update_token IS NULL THEN 'over' ELSE 'due' END,
                 due_at = CASE WHEN s.update_token IS NOT NULL THEN clock_timestamp() END

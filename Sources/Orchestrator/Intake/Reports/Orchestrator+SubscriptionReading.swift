@@ -45,7 +45,8 @@ extension Orchestrator {
              WHEN s.mode = 'token' THEN \(SegmentRows.sentOnRing)
              ELSE (SELECT greatest(s.known_revision, g.completed_revision) FROM segments AS g
                    WHERE g.activity_key = s.activity_key AND g.segment = \(SegmentRows.channelSegment)) END,
-        s.update_token, s.started_at, s.registered_at, s.due_at, nullif(s.shown_revision, 0), s.shown_at
+        s.update_token, s.started_at, s.registered_at, s.due_at, nullif(s.shown_revision, 0), s.shown_at,
+        s.pending_since
         """
 
     private static func list(
@@ -79,6 +80,7 @@ extension Orchestrator {
             startedAt: Instant(try row.decode(PGTimestamp.self, at: first + 6)),
             registeredAt: Instant(try row.decode(PGTimestamp.self, at: first + 7)),
             dueAt: try row.decode(PGTimestamp?.self, at: first + 8).map { Instant($0) },
+            pendingSince: try row.decode(PGTimestamp?.self, at: first + 11).map { Instant($0) },
             shownRevision: try row.decode(at: first + 9),
             shownAt: try row.decode(PGTimestamp?.self, at: first + 10).map { Instant($0) }
         )

@@ -429,20 +429,20 @@ struct ReportGroup {
         let reports = reports.sorted { ($0.facts.key, $0.deviceKey) < ($1.facts.key, $1.deviceKey) }
         let kinds = Dictionary(grouping: reports, by: \.kind)
         let cards = reports.map { CardKey(activityKey: $0.facts.key, deviceKey: $0.deviceKey) }
+        // The end may be accepted while they are stored. Whoever looks at their ring after that finds them.
+        let pending = zip(reports, cards).compactMap { $0.request.isPending ? $1 : nil }
         // Cards of one kind are locked in their order anyway.
         let next = reports.filter { $0.kind.reach != .nothing }
         let handOver = Continuations.handOver(
             next.map { CardKey(activityKey: $0.facts.key, deviceKey: $0.deviceKey) },
             to: next.map(\.request.activityKitID)
         )
-        let statements =
-            (kinds.count > 1 ? CardKey.hold(cards) : [])
-            + (next.isEmpty ? [] : [handOver])
-            + kinds.map { ReportRows(kind: $0, reports: $1).statement } + [
-                AppVersionRows.alignment(cards),
-                Boarding.statement(cards),
-                readingAndAnnouncing(shown),
-            ]
+        var statements = kinds.count > 1 ? CardKey.hold(cards) : []
+        if !next.isEmpty { statements.append(handOver) }
+        statements += kinds.map { ReportRows(kind: $0, reports: $1).statement }
+        statements += [AppVersionRows.alignment(cards), Boarding.statement(cards)]
+        if !pending.isEmpty { statements.append(SegmentRows.announce(cards: pending)) }
+        statements.append(readingAndAnnouncing(shown))
         let results = try await isLast ? connection.commit(statements) : connection.pipeline(statements)
         var rows: [CardKey: Row] = [:]
         let stored = try results[results.count - 1].decoded(

@@ -17,6 +17,8 @@ struct ReportRows {
         let hasGeneration: Bool
         /// Whether they, or their starts, tell what the card shows.
         let isNews: Bool
+        /// Whether the cards have not begun.
+        let isPending: Bool
     }
 
     let kind: Kind
@@ -57,7 +59,7 @@ struct ReportRows {
         WHERE NOT \(unescaped: Continuations.isOfPastCard)
         ORDER BY r.activity_key, r.device_key
         ON CONFLICT (activity_key, device_key) DO UPDATE
-        SET state = 'over', reason = NULL, due_at = NULL, check_at = NULL, leaving = false,
+        SET state = 'over', reason = NULL, due_at = NULL, check_at = NULL, leaving = false, pending_since = NULL,
             generation = \(unescaped: Self.newGeneration(kind)),
             activitykit_id = coalesce(EXCLUDED.activitykit_id, s.activitykit_id)
         WHERE s.generation <= \(unescaped: Self.newGeneration(kind)) AND NOT \(unescaped: Self.namesOtherCard)
@@ -97,6 +99,10 @@ struct ReportRows {
     /// that says under the same token that it shows an older state: that push may be lost, or still on its way.
     ///
     /// A card whose row another card has is ended under the token that it says.
+    ///
+    /// A card that has not begun is sent nothing, if the policy of its type says so (``PendingUpdates/wait``), but its
+    /// end. The policy counts that is there at the report. Once the card has begun it is sent the newest state, also if
+    /// APNs took that before: nobody knows what iOS makes of a push to a card that it does not show yet.
     private var token: Query {
         """
         WITH past AS (
@@ -106,22 +112,31 @@ struct ReportRows {
             WHERE \(unescaped: Query.byKey("k", "r", "activity_key", "device_key"))
               AND k.activitykit_id = r.activitykit_id AND k.handed_over
         )
-        INSERT INTO subscriptions AS s (activity_key, device_key, mode, state, frequent, update_token, generation,
-            known_revision, confirmed_revision, heard_revision, due_at, activitykit_id, registered_at, started_at, check_at)
-        SELECT a.activity_key, d.device_key, 'token', 'due', d.frequent_pushes_enabled, r.token, r.generation,
-               known.revision, known.revision,
+        INSERT INTO subscriptions AS s (activity_key, device_key, mode, state, reason, frequent, update_token, generation,
+            known_revision, confirmed_revision, heard_revision, due_at, pending_since, activitykit_id, registered_at,
+            started_at, check_at)
+        SELECT a.activity_key, d.device_key, 'token',
+               CASE WHEN card.is_held THEN 'withheld'::subscription_state ELSE 'due' END,
+               CASE WHEN card.is_held THEN '\(unescaped: WithheldReason.pending)' END,
+               d.frequent_pushes_enabled, r.token, r.generation, known.revision, known.revision,
                greatest(a.revision - CASE WHEN known.revision > 0 THEN 1 ELSE 0 END, known.revision),
-               clock_timestamp(), r.activitykit_id, clock_timestamp(), card.started_at, card.started_at + watch.period
+               CASE WHEN NOT card.is_held THEN clock_timestamp() END, CASE WHEN \(kind.isPending) THEN clock_timestamp() END,
+               r.activitykit_id, clock_timestamp(), card.started_at, card.started_at + CASE WHEN \(kind.isPending)
+                   THEN \(lifetime) ELSE least(\(lifetime), \(unescaped: Self.continuation) * interval '1 hour') END
         FROM unnest(
             \(activityKeys), \(deviceKeys), \(tokens), \(generations), \(revisions), \(startTimes), \(activityKitIDs)
         ) AS r(activity_key, device_key, token, generation, revision, started_at, activitykit_id)
         JOIN activities AS a ON \(unescaped: Query.byKey("a", "r", "activity_key"))
         JOIN devices AS d ON \(unescaped: Query.byKey("d", "r", "device_key"))
-        CROSS JOIN LATERAL (SELECT coalesce(r.started_at, clock_timestamp()) AS started_at) AS card
+        JOIN LATERAL (
+            SELECT policy FROM activity_types WHERE bundle_id = a.bundle_id AND type_name = a.type_name OFFSET 0
+        ) AS p ON true
         CROSS JOIN LATERAL (
-            SELECT least(\(Self.lifetime), \(unescaped: Self.continuation) * interval '1 hour') AS period
-            FROM activity_types AS p WHERE p.bundle_id = a.bundle_id AND p.type_name = a.type_name OFFSET 0
-        ) AS watch
+            SELECT coalesce(CASE WHEN NOT \(kind.isPending) THEN r.started_at END, clock_timestamp()) AS started_at,
+                   \(kind.isPending) AND a.state <> 'ended'
+                       AND \(unescaped: StoredJSON.text(at: "{pending_updates}", of: "p.policy"))
+                           IS DISTINCT FROM '\(unescaped: PendingUpdates.pass.rawValue)' AS is_held
+        ) AS card
         \(unescaped: Self.known)
         WHERE NOT \(unescaped: Continuations.isOfPastCard)
         ORDER BY r.activity_key, r.device_key
@@ -132,12 +147,14 @@ struct ReportRows {
             registered_at = EXCLUDED.registered_at, contradictions = 0,
             failures = CASE WHEN \(unescaped: Self.isPausing) THEN s.failures ELSE 0 END,
             leaving = s.leaving AND s.state = 'waiting_for_token',
-            (state, reason, due_at, known_revision, confirmed_revision, heard_revision, started_at, check_at) = (
+            (state, reason, due_at, pending_since, known_revision, confirmed_revision, heard_revision, started_at, check_at) = (
                 SELECT
-                    CASE WHEN is_over THEN 'over' WHEN is_same THEN s.state ELSE 'due' END,
-                    CASE WHEN is_over THEN '\(unescaped: OverReason.expired.rawValue)' END,
-                    CASE WHEN NOT is_over AND (NOT is_same OR s.state = 'due') THEN
-                        CASE WHEN \(unescaped: Self.isPausing) THEN s.due_at ELSE EXCLUDED.due_at END END,
+                    CASE WHEN is_over THEN 'over' WHEN is_held THEN 'withheld' WHEN is_same THEN s.state ELSE 'due' END,
+                    CASE WHEN is_over THEN '\(unescaped: OverReason.expired.rawValue)' WHEN is_held THEN EXCLUDED.reason END,
+                    CASE WHEN NOT is_over AND NOT is_held AND (NOT is_same OR s.state = 'due') THEN
+                        CASE WHEN \(unescaped: Self.isPausing) THEN s.due_at
+                            ELSE coalesce(EXCLUDED.due_at, clock_timestamp()) END END,
+                    \(unescaped: Self.pendingSince),
                     CASE WHEN is_same OR ((NOT is_news OR has_token) AND NOT is_other AND s.mode = 'token') THEN
                             greatest(
                                 CASE WHEN s.state = 'riding' AND NOT is_same THEN \(unescaped: SegmentRows.sentOnRing)
@@ -151,12 +168,12 @@ struct ReportRows {
                             WHEN s.state IN ('due', 'rejected') OR (s.state = 'dead' AND (is_named OR has_token))
                                 THEN s.heard_revision
                             WHEN s.state = 'riding' THEN \(unescaped: SegmentRows.heardOnRing)
-                            WHEN s.state = 'withheld' THEN \(unescaped: Self.heardWithheld)
+                            WHEN s.state = 'withheld' AND s.pending_since IS NULL THEN \(unescaped: Self.heardWithheld)
                             ELSE EXCLUDED.heard_revision END,
                         CASE WHEN is_news THEN EXCLUDED.known_revision END
                     ),
-                    CASE WHEN is_other THEN EXCLUDED.started_at ELSE s.started_at END,
-                    CASE WHEN is_over THEN NULL WHEN is_other THEN EXCLUDED.check_at
+                    CASE WHEN ages_anew THEN EXCLUDED.started_at ELSE s.started_at END,
+                    CASE WHEN is_over THEN NULL WHEN ages_anew THEN EXCLUDED.check_at
                         ELSE s.started_at + (EXCLUDED.check_at - EXCLUDED.started_at) END
                 FROM (
                     SELECT \(unescaped: Self.isOtherCard) AS is_other, \(kind.isNews) AS is_news,
@@ -165,8 +182,17 @@ struct ReportRows {
                 ) AS card
                 CROSS JOIN LATERAL (
                     SELECT NOT is_other AND \(unescaped: WatchedCard.isExpired) AS is_over,
-                           NOT is_other AND NOT is_news AND s.mode = 'token' AND s.state IN ('riding', 'due')
-                               AND s.update_token = EXCLUDED.update_token AS is_same
+                           is_other OR \(unescaped: Self.isOrWasPending) AS ages_anew
+                ) AS age
+                CROSS JOIN LATERAL (
+                    -- One that is to be ended as soon as its token is known has it now.
+                    SELECT NOT is_over AND EXCLUDED.state = 'withheld' AND NOT (s.leaving AND s.state = 'waiting_for_token')
+                           AS is_held
+                ) AS wait
+                CROSS JOIN LATERAL (
+                    SELECT NOT is_other AND NOT is_news AND s.mode = 'token' AND s.state IN ('riding', 'due')
+                               AND s.update_token = EXCLUDED.update_token
+                               AND NOT is_held AND \(unescaped: Self.isAsBegunAsBefore) AS is_same
                 ) AS report
             )
         WHERE \(unescaped: Self.isNewer(kind))
@@ -188,7 +214,22 @@ struct ReportRows {
          AND coalesce(s.update_token = EXCLUDED.update_token, false))
         """
 
-    private static let lifetime = Duration.seconds(CardWatch.lifetimeSeconds)
+    /// How long a card stays without another report.
+    private var lifetime: Duration {
+        .seconds(kind.isPending ? CardWatch.pendingSeconds : CardWatch.lifetimeSeconds)
+    }
+
+    /// Since when the card is pending, after a report.
+    private static let pendingSince = """
+        CASE WHEN is_other THEN EXCLUDED.pending_since
+            WHEN EXCLUDED.pending_since IS NOT NULL THEN coalesce(s.pending_since, EXCLUDED.pending_since) END
+        """
+
+    /// Whether the row `s` or the report says that the card has not begun: the 8 hours of a card count from its beginning.
+    private static let isOrWasPending = "(s.pending_since IS NOT NULL OR EXCLUDED.pending_since IS NOT NULL)"
+
+    /// Whether a report says of the card `s` that it has begun, as the one before, or that it has not, as the one before.
+    private static let isAsBegunAsBefore = "((s.pending_since IS NULL) = (EXCLUDED.pending_since IS NULL))"
 
     /// After so many hours a new card is to continue the card, by the policy `p`; null: never.
     private static let continuation = "\(StoredJSON.text(at: "{continue_after_hours}", of: "p.policy"))::integer"
@@ -217,18 +258,21 @@ struct ReportRows {
     private var channel: Query {
         """
         INSERT INTO subscriptions AS s (activity_key, device_key, mode, state, frequent, generation, known_revision,
-            confirmed_revision, due_at, activitykit_id, registered_at, started_at, check_at)
+            confirmed_revision, due_at, pending_since, activitykit_id, registered_at, started_at, check_at)
         SELECT a.activity_key, d.device_key, 'channel',
                CASE WHEN known.revision < a.revision THEN 'due'::subscription_state ELSE 'riding' END,
                d.frequent_pushes_enabled, r.generation, known.revision, known.revision,
                CASE WHEN known.revision < a.revision THEN clock_timestamp() + interval '1 second' END,
-               r.activitykit_id, clock_timestamp(), card.started_at, card.started_at + \(Self.lifetime)
+               CASE WHEN \(kind.isPending) THEN clock_timestamp() END,
+               r.activitykit_id, clock_timestamp(), card.started_at, card.started_at + \(lifetime)
         FROM unnest(
             \(activityKeys), \(deviceKeys), \(generations), \(revisions), \(startTimes), \(activityKitIDs)
         ) AS r(activity_key, device_key, generation, revision, started_at, activitykit_id)
         JOIN activities AS a ON \(unescaped: Query.byKey("a", "r", "activity_key"))
         JOIN devices AS d ON \(unescaped: Query.byKey("d", "r", "device_key"))
-        CROSS JOIN LATERAL (SELECT coalesce(r.started_at, clock_timestamp()) AS started_at) AS card
+        CROSS JOIN LATERAL (
+            SELECT coalesce(CASE WHEN NOT \(kind.isPending) THEN r.started_at END, clock_timestamp()) AS started_at
+        ) AS card
         \(unescaped: Self.known)
         WHERE NOT \(unescaped: Continuations.isOfPastCard)
         ORDER BY r.activity_key, r.device_key
@@ -237,21 +281,23 @@ struct ReportRows {
             generation = \(unescaped: Self.newGeneration(kind)),
             activitykit_id = coalesce(EXCLUDED.activitykit_id, s.activitykit_id),
             registered_at = EXCLUDED.registered_at, failures = 0, leaving = false,
-            (state, reason, due_at, known_revision, confirmed_revision, started_at, check_at) = (
+            (state, reason, due_at, pending_since, known_revision, confirmed_revision, started_at, check_at) = (
                 SELECT
                     CASE WHEN is_over THEN 'over' WHEN is_same THEN s.state ELSE EXCLUDED.state END,
                     CASE WHEN is_over THEN '\(unescaped: OverReason.expired.rawValue)' END,
                     CASE WHEN NOT is_over THEN CASE WHEN is_same THEN s.due_at ELSE EXCLUDED.due_at END END,
+                    \(unescaped: Self.pendingSince),
                     CASE WHEN is_same THEN s.known_revision ELSE EXCLUDED.known_revision END,
                     CASE WHEN is_same THEN s.confirmed_revision ELSE EXCLUDED.confirmed_revision END,
-                    CASE WHEN is_other THEN EXCLUDED.started_at ELSE s.started_at END,
-                    CASE WHEN is_over THEN NULL WHEN is_other THEN EXCLUDED.check_at
+                    CASE WHEN ages_anew THEN EXCLUDED.started_at ELSE s.started_at END,
+                    CASE WHEN is_over THEN NULL WHEN ages_anew THEN EXCLUDED.check_at
                         ELSE s.started_at + (EXCLUDED.check_at - EXCLUDED.started_at) END
                 FROM (SELECT \(unescaped: Self.isOtherCard) AS is_other) AS card
                 CROSS JOIN LATERAL (
                     SELECT NOT is_other AND \(unescaped: WatchedCard.isExpired) AS is_over,
+                           is_other OR \(unescaped: Self.isOrWasPending) AS ages_anew,
                            NOT is_other AND s.mode = 'channel' AND s.state IN ('riding', 'due')
-                               AND \(!kind.isNews) AS is_same
+                               AND \(!kind.isNews) AND \(unescaped: Self.isAsBegunAsBefore) AS is_same
                 ) AS report
             )
         WHERE \(unescaped: Self.isNewer(kind))

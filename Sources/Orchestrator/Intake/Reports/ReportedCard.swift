@@ -64,6 +64,11 @@ struct SettledReport: Sendable {
             case .channelID, .channel: .channel
             case .ended: .nothing
             }
-        return ReportRows.Kind(reach: reach, hasGeneration: request.generation != nil, isNews: isNews)
+        return ReportRows.Kind(
+            reach: reach,
+            hasGeneration: request.generation != nil,
+            isNews: isNews,
+            isPending: request.isPending
+        )
     }
 }

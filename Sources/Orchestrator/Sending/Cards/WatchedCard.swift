@@ -8,7 +8,7 @@ struct WatchedCard: Sendable {
     let activityKey: Int64
     let deviceKey: Int64
     let watch: CardWatch
-    /// Microseconds since its start.
+    /// Microseconds since its start; of one that has not begun, since its last report.
     let age: Int64
     /// Where an ordinary push of its device goes.
     let deviceToken: PushToken?
@@ -52,6 +52,7 @@ extension WatchedCard {
         let rows = try await connection.query(
             """
             SELECT s.activity_key, s.device_key, s.state = 'waiting_for_token', s.woken, s.overdue,
+                   s.pending_since IS NOT NULL,
                    (extract(epoch FROM clock_timestamp() - s.started_at) * 1000000)::int8, d.device_token,
                    a.bundle_id, a.environment::text, a.activity_id, a.type_name,
                    \(unescaped: Continuations.canBegin("s"))
@@ -62,13 +63,13 @@ extension WatchedCard {
             """
         )
         let found = try rows.decoded(
-            as: (Int64, Int64, Bool, Bool, Bool, Int64, [UInt8]?, String, String, String, String, Bool).self
+            as: (Int64, Int64, Bool, Bool, Bool, Bool, Int64, [UInt8]?, String, String, String, String, Bool).self
         )
-        let policies = try await policies(of: Set(found.map { TypeKey(app: $0.7, name: $0.10) }), on: connection)
+        let policies = try await policies(of: Set(found.map { TypeKey(app: $0.8, name: $0.11) }), on: connection)
         return try found.map { row in
             let (
-                activityKey, deviceKey, isWaiting, isWoken, isOverdue, age, deviceToken, app, environment, activityID,
-                type, isContinuable
+                activityKey, deviceKey, isWaiting, isWoken, isOverdue, isPending, age, deviceToken, app, environment,
+                activityID, type, isContinuable
             ) = row
             return WatchedCard(
                 activityKey: activityKey,
@@ -77,7 +78,8 @@ extension WatchedCard {
                     isWaiting: isWaiting,
                     isWoken: isWoken,
                     isOverdue: isOverdue,
-                    isContinuable: isContinuable
+                    isContinuable: isContinuable,
+                    isPending: isPending
                 ),
                 age: age,
                 deviceToken: deviceToken.flatMap(PushToken.init(bytes:)),
@@ -161,6 +163,8 @@ extension WatchedCard {
         """
     }
 
-    /// The condition that the 8 hours of the subscription `s` are over.
-    static let isExpired = "s.started_at <= clock_timestamp() - interval '\(CardWatch.lifetimeSeconds) seconds'"
+    /// The condition that the 8 hours of the subscription `s` are over. Those of a card that has not begun count later.
+    static let isExpired = """
+        (s.pending_since IS NULL AND s.started_at <= clock_timestamp() - interval '\(CardWatch.lifetimeSeconds) seconds')
+        """
 }
