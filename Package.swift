@@ -142,8 +142,8 @@ let package = Package(
                 .embedInCode("V0001_registry.sql"), .embedInCode("V0002_intake.sql"),
                 .embedInCode("V0003_channels.sql"), .embedInCode("V0004_delivery.sql"),
                 .embedInCode("V0005_record.sql"), .embedInCode("V0006_rejudgements.sql"),
-                .embedInCode("V0007_topics.sql"),
-                .embedInCode("V0008_receipts.sql"),
+                .embedInCode("V0007_topics.sql"), .embedInCode("V0008_receipts.sql"),
+                .embedInCode("V0009_continuations.sql"), .embedInCode("V0010_pending_cards.sql"),
             ],
             swiftSettings: swiftSettings
         ),
