@@ -4,7 +4,7 @@ import JSON
 import Synchronization
 import TallyClient
 
-struct Ingest: ClientCommand {
+struct Ingest: AppCommand {
     static let configuration = CommandConfiguration(
         abstract: "Send changes as a stream, one a line.",
         discussion: """
@@ -22,8 +22,6 @@ struct Ingest: ClientCommand {
     var deadline: Checked<Span>?
     @OptionGroup var app: AppOption
     @OptionGroup var global: GlobalOptions
-
-    var appName: String? { app.app }
 
     private var patience: Duration { .seconds(deadline?.value.seconds ?? 60) }
 

@@ -4,7 +4,7 @@ import ArgumentParser
 import Foundation
 import JSON
 
-struct Replay: ClientCommand {
+struct Replay: AppCommand {
     static let configuration = CommandConfiguration(
         abstract: "Play a recorded match through the server.",
         discussion: """
@@ -29,8 +29,6 @@ struct Replay: ClientCommand {
     var deadline: Checked<Span>?
     @OptionGroup var app: AppOption
     @OptionGroup var global: GlobalOptions
-
-    var appName: String? { app.app }
 
     private var patience: Duration { .seconds(deadline?.value.seconds ?? 60) }
 
