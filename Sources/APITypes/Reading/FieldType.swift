@@ -150,6 +150,20 @@ extension FieldType {
         }
     }
 
+    /// An array of so many elements. `what` names them.
+    static func list<Element>(of element: FieldType<Element>, _ counts: ClosedRange<Int>, _ what: String) -> Self
+    where Value == [Element] {
+        let elements = list(of: element)
+        return FieldType { value, context in
+            guard let result = elements.read(value, &context) else { return nil }
+            if counts.contains(result.count) { return result }
+            context.refuse(FieldError.outOfRange, "\(counts.lowerBound) to \(counts.upperBound) \(what) are expected.")
+            return nil
+        } write: {
+            elements.write($0)
+        }
+    }
+
     /// An object whose keys are the caller's identifiers. `what` describes the expected key. A member with the value
     /// `null` counts as absent, like any field. An object with more than `limit` members is refused unread. Members are
     /// written in the order of their names.

@@ -1,5 +1,5 @@
 package import ActivityModel
-package import JSON
+import JSON
 
 /// `POST …/receipts` of a device: which revisions its app saw on cards.
 package struct ReceiptsRequest: Sendable, Hashable {
@@ -31,25 +31,11 @@ package struct CardReceipt: Sendable, Hashable {
     }
 }
 
-extension ReceiptsRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let receipts = reader.required("receipts", .list(of: .object(CardReceipt.self)))
-        if let receipts, !(1...Self.maximumReceipts).contains(receipts.count) {
-            reader.refuse(
-                "receipts",
-                code: FieldError.outOfRange,
-                message: "1 to \(Self.maximumReceipts) receipts are expected."
-            )
-        }
-        guard reader.finish(), let receipts else { return nil }
-        self.init(receipts: receipts)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("receipts", receipts)
-        return fields.json
-    }
+extension ReceiptsRequest: APIRequest, FieldwiseValue {
+    package static let fields = Fields(
+        .required("receipts", \.receipts, .list(of: .object(CardReceipt.self), 1...Self.maximumReceipts, "receipts")),
+        make: Self.init
+    )
 }
 
 extension CardReceipt: APIRequest, FieldwiseValue {

@@ -1,4 +1,4 @@
-package import JSON
+import JSON
 
 /// `POST …/registration-tickets/batch`: makes many tickets.
 package struct TicketBatchRequest: Sendable, Hashable {
@@ -13,25 +13,15 @@ package struct TicketBatchRequest: Sendable, Hashable {
     }
 }
 
-extension TicketBatchRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let tickets = reader.required("tickets", .list(of: .object(RegistrationTicketRequest.self)))
-        if let tickets, !(1...Self.maximumTickets).contains(tickets.count) {
-            reader.refuse(
-                "tickets",
-                code: FieldError.outOfRange,
-                message: "1 to \(Self.maximumTickets) tickets are expected."
-            )
-        }
-        guard reader.finish(), let tickets else { return nil }
-        self.init(tickets: tickets)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("tickets", tickets)
-        return fields.json
-    }
+extension TicketBatchRequest: APIRequest, FieldwiseValue {
+    package static let fields = Fields(
+        .required(
+            "tickets",
+            \.tickets,
+            .list(of: .object(RegistrationTicketRequest.self), 1...Self.maximumTickets, "tickets")
+        ),
+        make: Self.init
+    )
 }
 
 /// The answer to many new tickets, 201.
@@ -44,16 +34,9 @@ package struct TicketBatchAnswer: Sendable, Hashable {
     }
 }
 
-extension TicketBatchAnswer: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let tickets = reader.required("tickets", .list(of: .object(RegistrationTicketAnswer.self)))
-        guard reader.finish(), let tickets else { return nil }
-        self.init(tickets: tickets)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("tickets", tickets)
-        return fields.json
-    }
+extension TicketBatchAnswer: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("tickets", \.tickets, .list(of: .object(RegistrationTicketAnswer.self))),
+        make: Self.init
+    )
 }
