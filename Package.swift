@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Language settings shared by every target of ours; dependencies keep their own.
+// Language settings of every target in Swift, which the end of this file gives them; dependencies keep their own.
 // SE-0335, SE-0409, SE-0444, SE-0461, SE-0470, SE-0481
 let swiftSettings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -15,7 +15,7 @@ let swiftSettings: [SwiftSetting] = [
     .treatWarning("DeprecatedDeclaration", as: .warning),
 ]
 // The mechanism layer is the only one that imports C; every unsafe expression in it is marked.
-let mechanismSettings = swiftSettings + [.strictMemorySafety()]
+let mechanism: [SwiftSetting] = [.strictMemorySafety()]
 
 /// A product of another package. All belong to the trait "Server", so that an app which asks for no trait resolves none.
 func server(_ product: String, of package: String) -> Target.Dependency {
@@ -88,18 +88,14 @@ let package = Package(
         .systemLibrary(name: "CLinux"),
 
         // Mechanism: the only importers of C.
-        .target(name: "Reactor", dependencies: ["CLinux"], swiftSettings: mechanismSettings),
-        .target(name: "Cryptography", dependencies: ["COpenSSL"], swiftSettings: mechanismSettings),
-        .target(name: "TLSEngine", dependencies: ["COpenSSL"], swiftSettings: mechanismSettings),
-        .target(
-            name: "HTTP2Engine",
-            dependencies: ["CNGHTTP2", "Reactor", "TLSEngine"],
-            swiftSettings: mechanismSettings
-        ),
-        .target(name: "LibPQ", dependencies: ["CLibPQ", "Reactor"], swiftSettings: mechanismSettings),
+        .target(name: "Reactor", dependencies: ["CLinux"], swiftSettings: mechanism),
+        .target(name: "Cryptography", dependencies: ["COpenSSL"], swiftSettings: mechanism),
+        .target(name: "TLSEngine", dependencies: ["COpenSSL"], swiftSettings: mechanism),
+        .target(name: "HTTP2Engine", dependencies: ["CNGHTTP2", "Reactor", "TLSEngine"], swiftSettings: mechanism),
+        .target(name: "LibPQ", dependencies: ["CLibPQ", "Reactor"], swiftSettings: mechanism),
 
         // Pure: no I/O, no clock, no database, no framework.
-        .target(name: "JSON", swiftSettings: swiftSettings),
+        .target(name: "JSON"),
         .target(
             name: "JSONSchema",
             dependencies: ["JSON"],
@@ -107,34 +103,27 @@ let package = Package(
             resources: [
                 "schema", "core", "applicator", "unevaluated", "validation", "meta-data", "format-annotation",
                 "format-assertion", "content",
-            ].map { .embedInCode("MetaSchemas/\($0).json") },
-            swiftSettings: swiftSettings
+            ].map { .embedInCode("MetaSchemas/\($0).json") }
         ),
-        .target(name: "SwiftContent", dependencies: ["JSON", "JSONSchema"], swiftSettings: swiftSettings),
+        .target(name: "SwiftContent", dependencies: ["JSON", "JSONSchema"]),
         // Nothing but `tally-import` links it: swift-syntax takes longer to build than all the rest.
         .target(
             name: "SwiftSchemaImport",
-            dependencies: ["JSON", "JSONSchema", "SwiftContent", swiftParser, swiftSyntax],
-            swiftSettings: swiftSettings
+            dependencies: ["JSON", "JSONSchema", "SwiftContent", swiftParser, swiftSyntax]
         ),
-        .target(name: "ActivityModel", dependencies: ["JSON"], swiftSettings: swiftSettings),
+        .target(name: "ActivityModel", dependencies: ["JSON"]),
 
         // Policy: pools, retries, provider tokens, migrations.
-        .target(
-            name: "Postgres",
-            dependencies: ["LibPQ", "Reactor", "Cryptography", logging, serviceLifecycle],
-            swiftSettings: swiftSettings
-        ),
+        .target(name: "Postgres", dependencies: ["LibPQ", "Reactor", "Cryptography", logging, serviceLifecycle]),
         .target(
             name: "APNSTransport",
             dependencies: [
                 "ActivityModel", "Cryptography", "HTTP2Engine", "JSON", "Reactor", "TLSEngine",
                 logging, metrics, serviceLifecycle,
-            ],
-            swiftSettings: swiftSettings
+            ]
         ),
         // A private Postgres cluster on this machine, for `tallyd dev` and for the tests.
-        .target(name: "LocalPostgres", dependencies: ["Reactor"], swiftSettings: swiftSettings),
+        .target(name: "LocalPostgres", dependencies: ["Reactor"]),
         .target(
             name: "Schema",
             path: "schema",
@@ -144,23 +133,14 @@ let package = Package(
                 .embedInCode("V0005_record.sql"), .embedInCode("V0006_rejudgements.sql"),
                 .embedInCode("V0007_topics.sql"), .embedInCode("V0008_receipts.sql"),
                 .embedInCode("V0009_continuations.sql"), .embedInCode("V0010_pending_cards.sql"),
-            ],
-            swiftSettings: swiftSettings
+            ]
         ),
 
         // The caller's side of `tally-import`.
-        .target(
-            name: "SwiftImporter",
-            dependencies: ["JSON", "Reactor", "SwiftContent"],
-            swiftSettings: swiftSettings
-        ),
+        .target(name: "SwiftImporter", dependencies: ["JSON", "Reactor", "SwiftContent"]),
 
         // HTTP/1 connections as the daemon and the simulator serve them: what of a head is refused, and how one ends.
-        .target(
-            name: "HTTP1Server",
-            dependencies: [httpTypes, nioCore, nioHTTP1, nioPosix, serviceLifecycle],
-            swiftSettings: swiftSettings
-        ),
+        .target(name: "HTTP1Server", dependencies: [httpTypes, nioCore, nioHTTP1, nioPosix, serviceLifecycle]),
 
         // The rooms of the engine, each above those that it imports.
         .target(
@@ -168,8 +148,7 @@ let package = Package(
             dependencies: [
                 "APITypes", "ActivityModel", "APNSTransport", "Cryptography", "JSON", "Postgres", "Schema",
                 logging, metrics, serviceLifecycle,
-            ],
-            swiftSettings: swiftSettings
+            ]
         ),
 
         // Reads what the others have written.
@@ -177,24 +156,18 @@ let package = Package(
             name: "Record",
             dependencies: [
                 "APITypes", "ActivityModel", "APNSTransport", "JSON", "Postgres", "Store", logging, serviceLifecycle,
-            ],
-            swiftSettings: swiftSettings
+            ]
         ),
 
         // Says which daemon works for what.
-        .target(
-            name: "Ownership",
-            dependencies: ["Postgres", "Store", logging, serviceLifecycle],
-            swiftSettings: swiftSettings
-        ),
+        .target(name: "Ownership", dependencies: ["Postgres", "Store", logging, serviceLifecycle]),
         // What is posted to webhooks, and when.
         .target(
             name: "Webhooks",
             dependencies: [
                 "APITypes", "ActivityModel", "Cryptography", "JSON", "Ownership", "Postgres", "Record", "Store",
                 logging, metrics, serviceLifecycle,
-            ],
-            swiftSettings: swiftSettings
+            ]
         ),
 
         // Looks at what sending depends on.
@@ -203,8 +176,7 @@ let package = Package(
             dependencies: [
                 "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "Postgres", "Store",
                 logging, metrics, serviceLifecycle,
-            ],
-            swiftSettings: swiftSettings
+            ]
         ),
 
         // Application: services, routes, the typed client.
@@ -212,63 +184,46 @@ let package = Package(
             name: "Orchestrator",
             dependencies: [
                 "APITypes", "ActivityModel", "APNSTransport", "Cryptography", "Doctor", "JSON", "JSONSchema",
-                "Ownership",
-                "Postgres", "Record", "Store", "SwiftContent", "SwiftImporter", "Webhooks",
+                "Ownership", "Postgres", "Record", "Store", "SwiftContent", "SwiftImporter", "Webhooks",
                 logging, metrics, serviceLifecycle,
-            ],
-            swiftSettings: swiftSettings
+            ]
         ),
-        .target(
-            name: "APITypes",
-            dependencies: ["ActivityModel", "JSON", "SwiftContent"],
-            swiftSettings: swiftSettings
-        ),
+        .target(name: "APITypes", dependencies: ["ActivityModel", "JSON", "SwiftContent"]),
         // The pages of the console, made of the API's answers.
         .target(
             name: "Console",
             dependencies: ["APITypes", "ActivityModel", "Cryptography", "JSON"],
-            resources: ["console.css", "console.js", "icon.svg"].map { .embedInCode("Assets/\($0)") },
-            swiftSettings: swiftSettings
+            resources: ["console.css", "console.js", "icon.svg"].map { .embedInCode("Assets/\($0)") }
         ),
         .target(
             name: "HTTPAPI",
             dependencies: [
                 "APITypes", "ActivityModel", "Console", "Cryptography", "HTTP1Server", "JSON", "Orchestrator",
-                "Record", "Store",
-                httpTypes, nioCore, nioHTTP1, logging, metrics, coreMetrics, serviceLifecycle,
+                "Record", "Store", httpTypes, nioCore, nioHTTP1, logging, metrics, coreMetrics, serviceLifecycle,
             ],
             // Links to docs/, and the page that tools/reference makes.
             exclude: ["Documents"],
-            swiftSettings: swiftSettings,
             plugins: ["EmbedText"]
         ),
         .plugin(name: "EmbedText", capability: .buildTool()),
         .target(
             name: "TallyClient",
-            dependencies: ["APITypes", "ActivityModel", "JSON", "TLSEngine", nioCore, nioHTTP1, nioPosix],
-            swiftSettings: swiftSettings
+            dependencies: ["APITypes", "ActivityModel", "JSON", "TLSEngine", nioCore, nioHTTP1, nioPosix]
         ),
 
         // The app side: no dependency, and the only library for iPhones.
-        .target(name: "TallyKit", dependencies: appleFrameworks, swiftSettings: swiftSettings),
+        .target(name: "TallyKit", dependencies: appleFrameworks),
 
         // What posts to the addresses of webhooks: strangers' servers, and no others.
-        .target(
-            name: "WebhookTransport",
-            dependencies: ["Reactor", "TLSEngine", "TallyClient", "Webhooks", nioCore],
-            swiftSettings: swiftSettings
-        ),
+        .target(name: "WebhookTransport", dependencies: ["Reactor", "TLSEngine", "TallyClient", "Webhooks", nioCore]),
 
         // Stand-in for Apple; never imports APNSTransport.
         .target(
             name: "APNSSimulator",
             dependencies: [
                 "APITypes", "ActivityModel", "Cryptography", "HTTP1Server", "HTTP2Engine", "JSON", "Reactor",
-                "TLSEngine",
-                "TallyClient",
-                httpTypes, nioCore, logging, serviceLifecycle,
-            ],
-            swiftSettings: swiftSettings
+                "TLSEngine", "TallyClient", httpTypes, nioCore, logging, serviceLifecycle,
+            ]
         ),
 
         // Programs.
@@ -279,34 +234,26 @@ let package = Package(
                 "HTTPAPI", "JSON", "LocalPostgres", "Orchestrator", "Postgres", "Store", "TallyClient",
                 "WebhookTransport",
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
-            ],
-            swiftSettings: swiftSettings
+            ]
         ),
         .executableTarget(
             name: "tally",
             dependencies: [
                 "APITypes", "ActivityModel", "JSON", "JSONSchema", "SwiftContent", "SwiftImporter", "TallyClient",
                 argumentParser,
-            ],
-            swiftSettings: swiftSettings
+            ]
         ),
-        .executableTarget(
-            name: "tally-import",
-            dependencies: ["JSON", "SwiftContent", "SwiftSchemaImport"],
-            swiftSettings: swiftSettings
-        ),
+        .executableTarget(name: "tally-import", dependencies: ["JSON", "SwiftContent", "SwiftSchemaImport"]),
         .executableTarget(
             name: "apns-sim",
-            dependencies: ["APITypes", "APNSSimulator", argumentParser, logging, serviceLifecycle, unixSignals],
-            swiftSettings: swiftSettings
+            dependencies: ["APITypes", "APNSSimulator", argumentParser, logging, serviceLifecycle, unixSignals]
         ),
 
         // Tests: one target per module; TestSupport holds what several share, the private Postgres cluster above all.
         .target(
             name: "TestSupport",
             dependencies: ["JSON", "LocalPostgres", "Postgres", "Reactor", logging],
-            path: "Tests/TestSupport",
-            swiftSettings: swiftSettings
+            path: "Tests/TestSupport"
         ),
         // As TestSupport, for tests with an orchestrator: a `World`, and a sender that writes down what leaves.
         .target(
@@ -315,57 +262,29 @@ let package = Package(
                 "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "JSON", "Orchestrator", "Postgres",
                 "Record", "Schema", "Store", "TestSupport", logging, metrics,
             ],
-            path: "Tests/OrchestratorTestSupport",
-            swiftSettings: swiftSettings
+            path: "Tests/OrchestratorTestSupport"
         ),
-        .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: swiftSettings),
-        .testTarget(
-            name: "JSONSchemaTests",
-            dependencies: ["JSON", "JSONSchema", "TestSupport"],
-            swiftSettings: swiftSettings
-        ),
-        .testTarget(
-            name: "SwiftContentTests",
-            dependencies: ["JSON", "JSONSchema", "SwiftContent", "TestSupport"],
-            swiftSettings: swiftSettings
-        ),
+        .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"]),
+        .testTarget(name: "JSONSchemaTests", dependencies: ["JSON", "JSONSchema", "TestSupport"]),
+        .testTarget(name: "SwiftContentTests", dependencies: ["JSON", "JSONSchema", "SwiftContent", "TestSupport"]),
         .testTarget(
             name: "SwiftSchemaImportTests",
             dependencies: [
                 "JSON", "JSONSchema", "SwiftContent", "SwiftImporter", "SwiftSchemaImport", "TestSupport",
                 "tally-import",
-            ],
-            swiftSettings: swiftSettings
+            ]
         ),
-        .testTarget(
-            name: "ActivityModelTests",
-            dependencies: ["ActivityModel", "JSON", "TestSupport"],
-            swiftSettings: swiftSettings
-        ),
-        .testTarget(
-            name: "CryptographyTests",
-            dependencies: ["Cryptography", "TestSupport"],
-            swiftSettings: swiftSettings
-        ),
-        .testTarget(name: "ReactorTests", dependencies: ["Reactor", "TestSupport"], swiftSettings: swiftSettings),
-        .testTarget(
-            name: "TLSEngineTests",
-            dependencies: ["COpenSSL", "Cryptography", "TLSEngine", "TestSupport"],
-            swiftSettings: swiftSettings
-        ),
+        .testTarget(name: "ActivityModelTests", dependencies: ["ActivityModel", "JSON", "TestSupport"]),
+        .testTarget(name: "CryptographyTests", dependencies: ["Cryptography", "TestSupport"]),
+        .testTarget(name: "ReactorTests", dependencies: ["Reactor", "TestSupport"]),
+        .testTarget(name: "TLSEngineTests", dependencies: ["COpenSSL", "Cryptography", "TLSEngine", "TestSupport"]),
         // As TestSupport, for the tests that run with both client sessions.
-        .target(
-            name: "HTTP2TestSupport",
-            dependencies: ["HTTP2Engine"],
-            path: "Tests/HTTP2TestSupport",
-            swiftSettings: swiftSettings
-        ),
+        .target(name: "HTTP2TestSupport", dependencies: ["HTTP2Engine"], path: "Tests/HTTP2TestSupport"),
         .testTarget(
             name: "HTTP2EngineTests",
             dependencies: [
                 "CNGHTTP2", "Cryptography", "HTTP2Engine", "HTTP2TestSupport", "Reactor", "TLSEngine", "TestSupport",
-            ],
-            swiftSettings: swiftSettings
+            ]
         ),
         // The whole system as processes, for the tests from end to end and for chaos; and the judge of its promises.
         .target(
@@ -374,97 +293,77 @@ let package = Package(
                 "APITypes", "ActivityModel", "Cryptography", "JSON", "LocalPostgres", "Postgres", "Reactor",
                 "TallyClient", "TestSupport", logging,
             ],
-            path: "Tests/SystemSupport",
-            swiftSettings: swiftSettings
+            path: "Tests/SystemSupport"
         ),
         // tools/chaos: scenarios of faults, each under load, each judged.
         .executableTarget(
             name: "tally-chaos",
             dependencies: [
                 "APITypes", "ActivityModel", "JSON", "LocalPostgres", "Postgres", "SystemSupport", "TallyClient",
-                "TestSupport", "tallyd", "apns-sim",
-                argumentParser, logging,
+                "TestSupport", "tallyd", "apns-sim", argumentParser, logging,
             ],
-            path: "Tests/Chaos",
-            swiftSettings: swiftSettings
+            path: "Tests/Chaos"
         ),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
                 "APITypes", "ActivityModel", "Cryptography", "JSON", "JSONSchema", "LocalPostgres", "Postgres",
                 "SystemSupport", "TallyClient", "TestSupport", "tallyd", "tally", "tally-import", "apns-sim",
-            ],
-            swiftSettings: swiftSettings
+            ]
         ),
         // What the documents say, held against the programs; and their samples, compiled.
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
                 "APITypes", "ActivityModel", "HTTPAPI", "JSON", "TallyClient", "TallyKit", "TestSupport",
-                "apns-sim",
-                "tally", "tally-chaos", "tallyd",
-                argumentParser,
-            ] + appleFrameworks + sampleApp,
-            swiftSettings: swiftSettings
+                "apns-sim", "tally", "tally-chaos", "tallyd", argumentParser,
+            ] + appleFrameworks + sampleApp
         ),
-        .testTarget(name: "TallyKitTests", dependencies: ["TallyKit"] + appleFrameworks, swiftSettings: swiftSettings),
+        .testTarget(name: "TallyKitTests", dependencies: ["TallyKit"] + appleFrameworks),
         // Lives of an app with TallyKit, on a clock of their own.
         .testTarget(
             name: "AppLivesTests",
             dependencies: [
                 "APITypes", "ActivityModel", "HTTP1Server", "HTTPAPI", "JSON", "Orchestrator",
                 "OrchestratorTestSupport", "Postgres", "Store", "TallyKit", "TestSupport", httpTypes, nioCore,
-            ],
-            swiftSettings: swiftSettings
+            ]
         ),
-        .testTarget(
-            name: "LibPQTests",
-            dependencies: ["LibPQ", "Reactor", "TestSupport"],
-            swiftSettings: swiftSettings
-        ),
+        .testTarget(name: "LibPQTests", dependencies: ["LibPQ", "Reactor", "TestSupport"]),
         .testTarget(
             name: "PostgresTests",
-            dependencies: ["LibPQ", "LocalPostgres", "Postgres", "Reactor", "TestSupport", logging, serviceLifecycle],
-            swiftSettings: swiftSettings
+            dependencies: ["LibPQ", "LocalPostgres", "Postgres", "Reactor", "TestSupport", logging, serviceLifecycle]
         ),
         .testTarget(
             name: "APNSTransportTests",
             dependencies: [
                 "APNSTransport", "ActivityModel", "Cryptography", "HTTP2Engine", "HTTP2TestSupport", "JSON", "Reactor",
-                "TLSEngine", "TestSupport",
-                logging, metrics, metricsTestKit, serviceLifecycle,
-            ],
-            swiftSettings: swiftSettings
+                "TLSEngine", "TestSupport", logging, metrics, metricsTestKit, serviceLifecycle,
+            ]
         ),
         .testTarget(
             name: "APITypesTests",
-            dependencies: ["APITypes", "ActivityModel", "JSON", "JSONSchema", "TestSupport"],
-            swiftSettings: swiftSettings
+            dependencies: ["APITypes", "ActivityModel", "JSON", "JSONSchema", "TestSupport"]
         ),
         .testTarget(
             name: "OrchestratorTests",
             dependencies: [
                 "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "Doctor", "JSON", "Orchestrator",
                 "OrchestratorTestSupport", "Ownership", "Postgres", "Record", "Schema", "Store", "TestSupport",
-                "Webhooks",
-                "tally-import", logging, metrics, metricsTestKit, serviceLifecycle,
-            ],
-            swiftSettings: swiftSettings
+                "Webhooks", "tally-import", logging, metrics, metricsTestKit, serviceLifecycle,
+            ]
         ),
         .testTarget(
             name: "SimulationTests",
             dependencies: [
                 "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "JSON", "Orchestrator", "Ownership",
                 "Postgres", "Schema", "Store", "TestSupport", logging,
-            ],
-            swiftSettings: swiftSettings
+            ]
         ),
         .testTarget(
             name: "HTTP1ServerTests",
             dependencies: [
                 "HTTP1Server", httpTypes, nioCore, nioEmbedded, nioHTTP1, nioPosix, logging, serviceLifecycle,
-            ],
-            swiftSettings: swiftSettings
+            ]
         ),
         .testTarget(
             name: "HTTPAPITests",
@@ -473,8 +372,7 @@ let package = Package(
                 "OrchestratorTestSupport", "Postgres", "Record", "Schema", "Store", "TestSupport",
                 httpTypes, nioCore, nioEmbedded, nioHTTP1, nioPosix, logging, metrics, coreMetrics,
                 serviceLifecycle,
-            ],
-            swiftSettings: swiftSettings
+            ]
         ),
         // Over real HTTP, with a real database.
         .testTarget(
@@ -482,16 +380,14 @@ let package = Package(
             dependencies: [
                 "APITypes", "ActivityModel", "Console", "Cryptography", "HTTPAPI", "JSON", "Orchestrator",
                 "OrchestratorTestSupport", "Postgres", "Schema", "Store", "TestSupport", logging, serviceLifecycle,
-            ],
-            swiftSettings: swiftSettings
+            ]
         ),
         .testTarget(
             name: "TallyClientTests",
             dependencies: [
                 "APITypes", "ActivityModel", "Cryptography", "JSON", "TLSEngine", "TallyClient", "TestSupport",
                 nioCore, nioEmbedded, nioHTTP1, nioPosix,
-            ],
-            swiftSettings: swiftSettings
+            ]
         ),
         // With a receiver in Python that verifies with a library of others.
         .testTarget(
@@ -499,30 +395,25 @@ let package = Package(
             dependencies: [
                 "APITypes", "ActivityModel", "Cryptography", "JSON", "Reactor", "TestSupport", "WebhookTransport",
                 "Webhooks",
-            ],
-            swiftSettings: swiftSettings
+            ]
         ),
         .testTarget(
             name: "TallydTests",
-            dependencies: ["APITypes", "Cryptography", "JSON", "Orchestrator", "Store", "tallyd", logging],
-            swiftSettings: swiftSettings
+            dependencies: ["APITypes", "Cryptography", "JSON", "Orchestrator", "Store", "tallyd", logging]
         ),
         .testTarget(
             name: "TallyCLITests",
             dependencies: [
                 "APITypes", "ActivityModel", "JSON", "SwiftContent", "TallyClient", "tally", "tally-import",
                 argumentParser,
-            ],
-            swiftSettings: swiftSettings
+            ]
         ),
         .testTarget(
             name: "APNSSimulatorTests",
             dependencies: [
                 "APITypes", "APNSSimulator", "ActivityModel", "Cryptography", "HTTP2Engine", "JSON", "Reactor",
-                "TLSEngine", "TestSupport",
-                logging,
-            ],
-            swiftSettings: swiftSettings
+                "TLSEngine", "TestSupport", logging,
+            ]
         ),
     ]
 )
@@ -530,28 +421,21 @@ let package = Package(
 // These stand in for Apple's, by name and types.
 #if os(Linux)
 package.targets += [
-    .target(name: "ActivityKit", path: "Tests/Stubs/ActivityKit", swiftSettings: swiftSettings),
-    .target(name: "UIKit", path: "Tests/Stubs/UIKit", swiftSettings: swiftSettings),
-    .target(name: "SwiftUI", dependencies: ["UIKit"], path: "Tests/Stubs/SwiftUI", swiftSettings: swiftSettings),
-    .target(
-        name: "WidgetKit",
-        dependencies: ["ActivityKit", "SwiftUI"],
-        path: "Tests/Stubs/WidgetKit",
-        swiftSettings: swiftSettings
-    ),
+    .target(name: "ActivityKit", path: "Tests/Stubs/ActivityKit"),
+    .target(name: "UIKit", path: "Tests/Stubs/UIKit"),
+    .target(name: "SwiftUI", dependencies: ["UIKit"], path: "Tests/Stubs/SwiftUI"),
+    .target(name: "WidgetKit", dependencies: ["ActivityKit", "SwiftUI"], path: "Tests/Stubs/WidgetKit"),
     .executableTarget(
         name: "sample-app",
         dependencies: ["ActivityKit", "SwiftUI", "TallyKit", "UIKit"],
         path: "docs/samples/app/App",
-        exclude: ["Info.plist"],
-        swiftSettings: swiftSettings
+        exclude: ["Info.plist"]
     ),
     .executableTarget(
         name: "sample-widget",
         dependencies: ["ActivityKit", "SwiftUI", "WidgetKit"],
         path: "docs/samples/app/Widget",
-        exclude: ["Info.plist"],
-        swiftSettings: swiftSettings
+        exclude: ["Info.plist"]
     ),
 ]
 #endif
@@ -561,17 +445,11 @@ package.targets += [
 if Context.environment["TALLY_BENCHES"] != nil {
     package.targets += [
         // What the programs that measure Tally share: their options, and metrics at the daemon's price.
-        .target(
-            name: "BenchSupport",
-            dependencies: [metrics],
-            path: "tools/benches/support",
-            swiftSettings: swiftSettings
-        ),
+        .target(name: "BenchSupport", dependencies: [metrics], path: "tools/benches/support"),
         .executableTarget(
             name: "bench-transport",
             dependencies: ["APNSTransport", "ActivityModel", "BenchSupport", "Cryptography", "HTTP2Engine", logging],
-            path: "tools/benches/transport",
-            swiftSettings: swiftSettings
+            path: "tools/benches/transport"
         ),
         .executableTarget(
             name: "bench-orchestrator",
@@ -580,8 +458,7 @@ if Context.environment["TALLY_BENCHES"] != nil {
                 "Orchestrator", "Postgres", "Schema", "Store", "WebhookTransport", "Webhooks", logging, metrics,
                 serviceLifecycle,
             ],
-            path: "tools/benches/orchestrator",
-            swiftSettings: swiftSettings
+            path: "tools/benches/orchestrator"
         ),
         // The other end: as little server as will do, so that the clients are what is measured.
         .executableTarget(
@@ -591,25 +468,19 @@ if Context.environment["TALLY_BENCHES"] != nil {
             cSettings: [.define("_GNU_SOURCE")]
         ),
         // The phones that report at kick-off: as little client as will do.
-        .executableTarget(
-            name: "bench-phones",
-            path: "tools/benches/phones",
-            cSettings: [.define("_GNU_SOURCE")]
-        ),
+        .executableTarget(name: "bench-phones", path: "tools/benches/phones", cSettings: [.define("_GNU_SOURCE")]),
         .executableTarget(
             name: "bench-schema",
             dependencies: ["JSON", "JSONSchema"],
             path: "tools/benches/schema",
-            sources: ["BenchSchema.swift"],
-            swiftSettings: swiftSettings
+            sources: ["BenchSchema.swift"]
         ),
         // The prototype of the next engine (docs/internals/decisions/next-engine.md): its folder, these lines and the
         // bench of that name go together.
         .target(
             name: "EnginePrototype",
             dependencies: ["APNSTransport", "ActivityModel", "Orchestrator", "Postgres", logging],
-            path: "tools/benches/prototype/Engine",
-            swiftSettings: swiftSettings
+            path: "tools/benches/prototype/Engine"
         ),
         .executableTarget(
             name: "bench-prototype",
@@ -617,16 +488,18 @@ if Context.environment["TALLY_BENCHES"] != nil {
                 "APNSTransport", "ActivityModel", "BenchSupport", "Cryptography", "EnginePrototype", "JSON",
                 "Orchestrator", "Postgres", logging,
             ],
-            path: "tools/benches/prototype/Bench",
-            swiftSettings: swiftSettings
+            path: "tools/benches/prototype/Bench"
         ),
         .testTarget(
             name: "EnginePrototypeTests",
             dependencies: ["EnginePrototype"],
-            path: "tools/benches/prototype/Tests",
-            swiftSettings: swiftSettings
+            path: "tools/benches/prototype/Tests"
         ),
     ]
+}
+
+for target in package.targets where [.regular, .executable, .test].contains(target.type) && target.cSettings == nil {
+    target.swiftSettings = swiftSettings + (target.swiftSettings ?? [])
 }
 
 extension Target.Dependency {

@@ -70,6 +70,8 @@ package struct Console: Sendable {
         }
         do {
             return try await handler(visit)
+        } catch let nothing as NoApp {
+            return FirstSteps.page(visit, nothing.place)
         } catch let problem as Problem {
             let memory = await Gone.app(problem, visit)
             return memory ?? ErrorPage.of(problem, visit)

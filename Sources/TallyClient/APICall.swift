@@ -52,8 +52,10 @@ struct APICall {
         APICall(method: "DELETE", path: path.text, query: query.compactMap { name, value in value.map { (name, $0) } })
     }
 
-    static func post(_ path: APIPath, _ body: some APIRequest, key: String) -> APICall {
-        APICall(method: "POST", path: path.text, body: body.json, repeating: .byKey(key))
+    /// A POST that takes effect once. All its tries share the key; nil: a new one.
+    static func post(_ path: APIPath, _ body: some APIRequest, key: String?) -> APICall {
+        let key = key ?? TallyClient.newIdempotencyKey()
+        return APICall(method: "POST", path: path.text, body: body.json, repeating: .byKey(key))
     }
 
     /// A POST that does no harm if it is carried out twice.

@@ -1,3 +1,4 @@
+import APITypes
 import APNSSimulator
 import ArgumentParser
 import Foundation
@@ -74,25 +75,21 @@ struct CreatePhones: AsyncParsableCommand {
             let key = try RegisterKey.of(tallyKey)
             try await client.connect(tallyURL: tallyURL, key: key)
         }
-        print(
-            try await client.create(
-                ControlClient.NewPhones(
-                    count: count,
-                    prefix: prefix,
-                    first: first,
-                    environment: environment,
-                    bundleID: bundleID,
-                    types: types,
-                    osVersion: osVersion,
-                    appVersion: appVersion,
-                    idAttribute: idAttribute,
-                    follows: follows,
-                    startTokens: startTokens,
-                    frequentPushes: frequentPushes,
-                    userPrefix: userPrefix
-                )
-            )
-        )
+        var phones = ObjectWriter()
+        phones.add("count", count)
+        phones.add("prefix", prefix)
+        phones.add("first", first)
+        phones.add("environment", environment)
+        phones.add("bundle_id", bundleID)
+        phones.add("types", words: types)
+        phones.add("os_version", osVersion)
+        phones.add("app_version", appVersion)
+        phones.add("id_attribute", idAttribute)
+        phones.add("follows", words: follows)
+        phones.add("start_tokens", startTokens)
+        phones.add("frequent_pushes", frequentPushes)
+        phones.add("user_prefix", userPrefix)
+        print(try await client.create(phones))
         try await client.finishReports(within: wait)
     }
 }

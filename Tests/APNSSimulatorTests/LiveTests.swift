@@ -1,3 +1,4 @@
+import APITypes
 import ActivityModel
 import Foundation
 import HTTP2Engine
@@ -160,7 +161,7 @@ struct LiveTests {
     func control() async throws {
         try await withSimulator { _, _, control in
             var phones = newPhones(1)
-            phones.osVersion = "18.1\n"
+            phones.add("os_version", "18.1\n")
             await #expect(throws: SimulatorError.self) { try await control.create(phones) }
             await #expect(throws: SimulatorError.self) { try await control.text(of: "/phones/nobody") }
             let unknown = await #expect(throws: SimulatorError.self) {

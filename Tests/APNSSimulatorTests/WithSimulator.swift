@@ -1,3 +1,4 @@
+import APITypes
 import Foundation
 import Logging
 import Testing
@@ -34,19 +35,13 @@ func withSimulator(
 }
 
 /// Phones of the sandbox, `p-1` and so on.
-func newPhones(_ count: Int) -> ControlClient.NewPhones {
-    ControlClient.NewPhones(
-        count: count,
-        prefix: "p-",
-        first: 1,
-        environment: "sandbox",
-        bundleID: "com.example.game",
-        types: ["GameAttributes"],
-        osVersion: "18.1",
-        appVersion: nil,
-        idAttribute: nil,
-        follows: ["final"],
-        startTokens: true,
-        userPrefix: nil
-    )
+func newPhones(_ count: Int) -> ObjectWriter {
+    var phones = ObjectWriter()
+    phones.add("count", count)
+    phones.add("prefix", "p-")
+    phones.add("environment", "sandbox")
+    phones.add("bundle_id", "com.example.game")
+    phones.add("types", words: ["GameAttributes"])
+    phones.add("follows", words: ["final"])
+    return phones
 }

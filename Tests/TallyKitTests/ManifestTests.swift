@@ -13,7 +13,7 @@ struct ManifestTests {
     @Test("TallyKit depends on nothing but the stand-ins, and every other package is behind the trait")
     func traits() throws {
         let manifest = try manifest()
-        #expect(manifest.contains(#".target(name: "TallyKit", dependencies: appleFrameworks,"#))
+        #expect(manifest.contains(#".target(name: "TallyKit", dependencies: appleFrameworks),"#))
         // The one function that makes such a dependency gives it the condition.
         #expect(manifest.matches(of: /\.product\(name:/).count == 1)
         #expect(manifest.contains(#".product(name: product, package: package, condition: .when(traits: ["Server"]))"#))

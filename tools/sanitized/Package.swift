@@ -16,7 +16,7 @@ let swiftSettings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
     .treatWarning("DeprecatedDeclaration", as: .warning),
 ]
-let mechanismSettings = swiftSettings + [.strictMemorySafety()]
+let mechanism: [SwiftSetting] = [.strictMemorySafety()]
 
 let package = Package(
     name: "sanitized",
@@ -24,15 +24,11 @@ let package = Package(
         .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2"),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl"),
         .systemLibrary(name: "CLinux"),
-        .target(name: "Reactor", dependencies: ["CLinux"], swiftSettings: mechanismSettings),
-        .target(name: "Cryptography", dependencies: ["COpenSSL"], swiftSettings: mechanismSettings),
-        .target(name: "TLSEngine", dependencies: ["COpenSSL"], swiftSettings: mechanismSettings),
-        .target(
-            name: "HTTP2Engine",
-            dependencies: ["CNGHTTP2", "Reactor", "TLSEngine"],
-            swiftSettings: mechanismSettings
-        ),
-        .target(name: "JSON", swiftSettings: swiftSettings),
+        .target(name: "Reactor", dependencies: ["CLinux"], swiftSettings: mechanism),
+        .target(name: "Cryptography", dependencies: ["COpenSSL"], swiftSettings: mechanism),
+        .target(name: "TLSEngine", dependencies: ["COpenSSL"], swiftSettings: mechanism),
+        .target(name: "HTTP2Engine", dependencies: ["CNGHTTP2", "Reactor", "TLSEngine"], swiftSettings: mechanism),
+        .target(name: "JSON"),
         .target(
             name: "JSONSchema",
             dependencies: ["JSON"],
@@ -40,11 +36,10 @@ let package = Package(
             resources: [
                 "schema", "core", "applicator", "unevaluated", "validation", "meta-data", "format-annotation",
                 "format-assertion", "content",
-            ].map { .embedInCode("MetaSchemas/\($0).json") },
-            swiftSettings: swiftSettings
+            ].map { .embedInCode("MetaSchemas/\($0).json") }
         ),
-        .target(name: "SwiftContent", dependencies: ["JSON", "JSONSchema"], swiftSettings: swiftSettings),
-        .target(name: "LocalPostgres", dependencies: ["Reactor"], swiftSettings: swiftSettings),
+        .target(name: "SwiftContent", dependencies: ["JSON", "JSONSchema"]),
+        .target(name: "LocalPostgres", dependencies: ["Reactor"]),
         // Without its database, which would bring half of the project, and without logging.
         .target(
             name: "TestSupport",
@@ -53,37 +48,22 @@ let package = Package(
             exclude: [
                 "EngineTables+Scenes.swift", "EngineTables.swift", "LogLines.swift", "SpareDatabases.swift",
                 "TestCluster.swift",
-            ],
-            swiftSettings: swiftSettings
+            ]
         ),
-        .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: swiftSettings),
-        .testTarget(
-            name: "JSONSchemaTests",
-            dependencies: ["JSON", "JSONSchema", "TestSupport"],
-            swiftSettings: swiftSettings
-        ),
-        .testTarget(
-            name: "SwiftContentTests",
-            dependencies: ["JSON", "JSONSchema", "SwiftContent", "TestSupport"],
-            swiftSettings: swiftSettings
-        ),
-        .testTarget(
-            name: "TLSEngineTests",
-            dependencies: ["COpenSSL", "Cryptography", "TLSEngine", "TestSupport"],
-            swiftSettings: swiftSettings
-        ),
-        .target(
-            name: "HTTP2TestSupport",
-            dependencies: ["HTTP2Engine"],
-            path: "Tests/HTTP2TestSupport",
-            swiftSettings: swiftSettings
-        ),
+        .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"]),
+        .testTarget(name: "JSONSchemaTests", dependencies: ["JSON", "JSONSchema", "TestSupport"]),
+        .testTarget(name: "SwiftContentTests", dependencies: ["JSON", "JSONSchema", "SwiftContent", "TestSupport"]),
+        .testTarget(name: "TLSEngineTests", dependencies: ["COpenSSL", "Cryptography", "TLSEngine", "TestSupport"]),
+        .target(name: "HTTP2TestSupport", dependencies: ["HTTP2Engine"], path: "Tests/HTTP2TestSupport"),
         .testTarget(
             name: "HTTP2EngineTests",
             dependencies: [
                 "CNGHTTP2", "Cryptography", "HTTP2Engine", "HTTP2TestSupport", "Reactor", "TLSEngine", "TestSupport",
-            ],
-            swiftSettings: swiftSettings
+            ]
         ),
     ]
 )
+
+for target in package.targets where target.type != .system {
+    target.swiftSettings = swiftSettings + (target.swiftSettings ?? [])
+}

@@ -1,7 +1,7 @@
 package import JSON
 
 /// Builds the JSON form of a value. Fields keep the order of the calls; fields without a value are left out.
-package struct ObjectWriter {
+package struct ObjectWriter: Sendable {
     private var object = JSONObject()
 
     package init() {}

@@ -1,4 +1,4 @@
-package import JSON
+import JSON
 
 /// How a backend signs tickets: the `alg` of a JWT.
 package enum TicketAlgorithm: String, Sendable, Hashable, CaseIterable {
@@ -20,18 +20,11 @@ package struct TicketKeyRequest: Sendable, Hashable {
     }
 }
 
-extension TicketKeyRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let algorithm = reader.required("algorithm", .word(TicketAlgorithm.self))
-        guard reader.finish(), let algorithm else { return nil }
-        self.init(algorithm: algorithm)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("algorithm", algorithm.rawValue)
-        return fields.json
-    }
+extension TicketKeyRequest: APIRequest, FieldwiseValue {
+    package static let fields = Fields(
+        .required("algorithm", \.algorithm, .word(TicketAlgorithm.self)),
+        make: Self.init
+    )
 }
 
 /// A ticket key as answers show it.
@@ -61,24 +54,13 @@ package struct TicketKeyResource: Sendable, Hashable {
     }
 }
 
-extension TicketKeyResource: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let id = reader.required("id", .string)
-        let algorithm = reader.required("algorithm", .word(TicketAlgorithm.self))
-        let createdAt = reader.required("created_at", .time)
-        let revokedAt = reader.optional("revoked_at", .time)
-        let secret = reader.optional("secret", .string)
-        guard reader.finish(), let id, let algorithm, let createdAt else { return nil }
-        self.init(id: id, algorithm: algorithm, createdAt: createdAt, revokedAt: revokedAt, secret: secret)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("id", id)
-        fields.add("algorithm", algorithm.rawValue)
-        fields.add("created_at", createdAt)
-        fields.add("revoked_at", revokedAt)
-        fields.add("secret", secret)
-        return fields.json
-    }
+extension TicketKeyResource: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("id", \.id, .string),
+        .required("algorithm", \.algorithm, .word(TicketAlgorithm.self)),
+        .required("created_at", \.createdAt, .time),
+        .optional("revoked_at", \.revokedAt, .time),
+        .optional("secret", \.secret, .string),
+        make: Self.init
+    )
 }

@@ -1,4 +1,4 @@
-package import JSON
+import JSON
 
 /// `PUT …/users/{user_id}/tickets` and `PUT …/devices/{device_id}/tickets`: refuses signed tickets that were made before
 /// a time.
@@ -11,18 +11,11 @@ package struct TicketRevocationRequest: Sendable, Hashable {
     }
 }
 
-extension TicketRevocationRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let revokedBefore = reader.required("revoked_before", .time)
-        guard reader.finish(), let revokedBefore else { return nil }
-        self.init(revokedBefore: revokedBefore)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("revoked_before", revokedBefore)
-        return fields.json
-    }
+extension TicketRevocationRequest: APIRequest, FieldwiseValue {
+    package static let fields = Fields(
+        .required("revoked_before", \.revokedBefore, .time),
+        make: Self.init
+    )
 }
 
 /// The answer: the time that holds now.
@@ -35,16 +28,9 @@ package struct TicketRevocation: Sendable, Hashable {
     }
 }
 
-extension TicketRevocation: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let revokedBefore = reader.required("revoked_before", .time)
-        guard reader.finish(), let revokedBefore else { return nil }
-        self.init(revokedBefore: revokedBefore)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("revoked_before", revokedBefore)
-        return fields.json
-    }
+extension TicketRevocation: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("revoked_before", \.revokedBefore, .time),
+        make: Self.init
+    )
 }

@@ -1,73 +1,12 @@
-import APITypes
+package import APITypes
 import Foundation
 import JSON
 
 extension ControlClient {
-    /// Describes the phones to create. The simulator checks the values.
-    package struct NewPhones: Sendable {
-        package var count: Int
-        package var prefix: String
-        package var first: Int
-        /// `sandbox` or `production`.
-        package var environment: String
-        package var bundleID: String
-        package var types: [String]
-        package var osVersion: String
-        package var appVersion: String?
-        package var idAttribute: String?
-        package var follows: [String]
-        package var startTokens: Bool
-        package var frequentPushes: Bool
-        package var userPrefix: String?
-
-        package init(
-            count: Int,
-            prefix: String,
-            first: Int,
-            environment: String,
-            bundleID: String,
-            types: [String],
-            osVersion: String,
-            appVersion: String?,
-            idAttribute: String?,
-            follows: [String],
-            startTokens: Bool,
-            frequentPushes: Bool = true,
-            userPrefix: String?
-        ) {
-            self.count = count
-            self.prefix = prefix
-            self.first = first
-            self.environment = environment
-            self.bundleID = bundleID
-            self.types = types
-            self.osVersion = osVersion
-            self.appVersion = appVersion
-            self.idAttribute = idAttribute
-            self.follows = follows
-            self.startTokens = startTokens
-            self.frequentPushes = frequentPushes
-            self.userPrefix = userPrefix
-        }
-    }
-
-    /// Creates phones. Returns a line of text about them.
-    package func create(_ phones: NewPhones) async throws(SimulatorError) -> String {
-        var fields = ObjectWriter()
-        fields.add("count", phones.count)
-        fields.add("prefix", phones.prefix)
-        fields.add("first", phones.first)
-        fields.add("environment", phones.environment)
-        fields.add("bundle_id", phones.bundleID)
-        fields.add("types", words: phones.types)
-        fields.add("os_version", phones.osVersion)
-        fields.add("app_version", phones.appVersion)
-        fields.add("id_attribute", phones.idAttribute)
-        fields.add("follows", words: phones.follows)
-        fields.add("start_tokens", phones.startTokens)
-        fields.add("frequent_pushes", phones.frequentPushes)
-        fields.add("user_prefix", phones.userPrefix)
-        let answer = try await send("POST", "/phones", fields.json)
+    /// Creates phones from the fields of a ``PhonesRequest``, which the simulator checks. Returns a line of text about
+    /// them.
+    package func create(_ phones: ObjectWriter) async throws(SimulatorError) -> String {
+        let answer = try await send("POST", "/phones", phones.json)
         let created = answer["created"]?.int64 ?? 0
         let first = answer["first"]?.string ?? "-"
         if created == 0 { return "No phone made: \(first) is there already" }

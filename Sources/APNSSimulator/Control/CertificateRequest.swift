@@ -1,22 +1,15 @@
 package import APITypes
-package import JSON
+import JSON
 
 /// `PUT /certificate`: selects the certificate of the APNs listeners.
 package struct CertificateRequest: Sendable, Hashable {
     /// Whether to use a certificate that expired a day ago.
     package var expired: Bool
-
-    package init(expired: Bool) {
-        self.expired = expired
-    }
 }
 
-extension CertificateRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let expired = reader.required("expired", .bool)
-        guard reader.finish(), let expired else { return nil }
-        self.init(expired: expired)
-    }
-
-    package var json: JSONValue { ["expired": .bool(expired)] }
+extension CertificateRequest: APIRequest, FieldwiseValue {
+    package static let fields = Fields(
+        .required("expired", \.expired, .bool),
+        make: Self.init
+    )
 }

@@ -73,14 +73,11 @@ package struct ControlServer: Service, CustomStringConvertible {
 }
 
 /// `POST /actions`: actions to carry out in order.
-struct ActionsRequest: APIRequest {
+struct ActionsRequest: APIRequest, FieldwiseValue {
     var actions: [PhoneAction]
 
-    init?(reader: inout ObjectReader) {
-        let actions = reader.required("actions", .list(of: .object(PhoneAction.self)))
-        guard reader.finish(), let actions else { return nil }
-        self.actions = actions
-    }
-
-    var json: JSONValue { ["actions": .array(actions.map(\.json))] }
+    static let fields = Fields(
+        .required("actions", \.actions, .list(of: .object(PhoneAction.self))),
+        make: Self.init
+    )
 }

@@ -14,20 +14,6 @@ package struct KeyRequest: Sendable {
     /// The bundle ids that the key may be used for; nil: all of the team.
     package var bundleIDs: [BundleID]?
 
-    package init(
-        teamID: TeamID,
-        keyID: KeyID,
-        pem: String,
-        environment: APNSEnvironment? = nil,
-        bundleIDs: [BundleID]? = nil
-    ) {
-        self.teamID = teamID
-        self.keyID = keyID
-        self.pem = pem
-        self.environment = environment
-        self.bundleIDs = bundleIDs
-    }
-
     /// - Throws: 422 if the text contains no P-256 key.
     func publicKey() throws(Problem) -> P256PublicKey {
         do {

@@ -22,36 +22,6 @@ package struct PhonesRequest: Sendable, Hashable {
     /// Each user id is this text followed by the number; nil: no user.
     package var userPrefix: String?
 
-    package init(
-        count: Int,
-        prefix: String = "phone-",
-        first: Int = 1,
-        environment: APNSEnvironment,
-        bundleID: BundleID,
-        types: [ActivityTypeName],
-        osVersion: OSVersion = OSVersion(18, 1),
-        appVersion: AppVersion? = nil,
-        idAttribute: String? = nil,
-        follows: [ActivityID] = [],
-        startTokens: Bool = true,
-        frequentPushes: Bool = true,
-        userPrefix: String? = nil
-    ) {
-        self.count = count
-        self.prefix = prefix
-        self.first = first
-        self.environment = environment
-        self.bundleID = bundleID
-        self.types = types
-        self.osVersion = osVersion
-        self.appVersion = appVersion
-        self.idAttribute = idAttribute
-        self.follows = follows
-        self.startTokens = startTokens
-        self.frequentPushes = frequentPushes
-        self.userPrefix = userPrefix
-    }
-
     /// The phones, created at `now` (milliseconds since 1970). `seed` returns a seed for each.
     package func profiles(at now: Int64, seed: () -> UInt64) -> [PhoneProfile] {
         (first..<(first + count)).compactMap { number in

@@ -18,21 +18,7 @@ package struct ArrivingPush: Sendable {
     package var priority: Int
     package var destination: Destination
     /// False if the body starts a card on a channel that does not exist.
-    package var channelExists: Bool
-
-    package init(
-        sequence: UInt64,
-        body: PushBody,
-        priority: Int,
-        destination: Destination,
-        channelExists: Bool = true
-    ) {
-        self.sequence = sequence
-        self.body = body
-        self.priority = priority
-        self.destination = destination
-        self.channelExists = channelExists
-    }
+    package var channelExists = true
 }
 
 extension Phone {

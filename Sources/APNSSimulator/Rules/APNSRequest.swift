@@ -47,12 +47,6 @@ package struct APNSRefusal: Sendable, Hashable {
     package var reason: String
     /// For a 410: when Apple knew the token to be dead, in milliseconds since 1970.
     package var timestamp: Int64?
-
-    package init(status: Int, reason: String, timestamp: Int64? = nil) {
-        self.status = status
-        self.reason = reason
-        self.timestamp = timestamp
-    }
 }
 
 /// The rules' decision on a request.

@@ -27,22 +27,6 @@ package struct ReceivedProviderToken: Sendable, Hashable {
     package var signature: Signature
     /// The permissions of the key, if it is registered.
     package var key: KeyScope?
-
-    package init(
-        keyID: String,
-        teamID: String,
-        issuedAt: Int64,
-        looseForm: LooseIssuedAt? = nil,
-        signature: Signature,
-        key: KeyScope? = nil
-    ) {
-        self.keyID = keyID
-        self.teamID = teamID
-        self.issuedAt = issuedAt
-        self.looseForm = looseForm
-        self.signature = signature
-        self.key = key
-    }
 }
 
 /// A form of the claim `iat` that existing client libraries send to Apple. Apple's page requires a number of seconds
@@ -61,12 +45,6 @@ package struct KeyScope: Sendable, Hashable {
     package var environment: String?
     /// The bundle ids that the key may be used for; nil: all of the team.
     package var bundleIDs: Set<String>?
-
-    package init(teamID: String, environment: String? = nil, bundleIDs: Set<String>? = nil) {
-        self.teamID = teamID
-        self.environment = environment
-        self.bundleIDs = bundleIDs
-    }
 }
 
 /// What Apple remembers about one connection.

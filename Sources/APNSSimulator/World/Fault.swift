@@ -43,34 +43,16 @@ package struct Fault: Sendable, Hashable {
     }
 
     package var name: String
-    package var match: Match
+    package var match = Match()
     package var effect: Effect
     /// The number of matching requests to skip first.
-    package var skip: Int
+    package var skip = 0
     /// The number of requests to hit; nil: no limit.
     package var count: Int?
     /// When the fault ends, in milliseconds since 1970; nil: never.
     package var until: Int64?
     /// The probability of hitting a matching request, from 0 to 1.
-    package var probability: Double
-
-    package init(
-        name: String,
-        match: Match = Match(),
-        effect: Effect,
-        skip: Int = 0,
-        count: Int? = nil,
-        until: Int64? = nil,
-        probability: Double = 1
-    ) {
-        self.name = name
-        self.match = match
-        self.effect = effect
-        self.skip = skip
-        self.count = count
-        self.until = until
-        self.probability = probability
-    }
+    package var probability = 1.0
 }
 
 /// The facts about a request that a fault can match.

@@ -62,18 +62,6 @@ extension PushPayload {
     package static func background(custom: JSONObject = JSONObject()) throws(InvalidFields) -> PushPayload {
         try PushPayload(.background, custom: custom)
     }
-
-    /// Makes a managed device contact its server. `pushMagic` is the value that the device sent at enrollment.
-    package static func deviceManagement(pushMagic: String) throws(InvalidFields) -> PushPayload {
-        try PushPayload(.mdm, custom: ["mdm": .string(pushMagic)])
-    }
-
-    /// Notifies a File Provider extension that something in a container changed.
-    package static func fileProvider(container: String, domain: String? = nil) throws(InvalidFields) -> PushPayload {
-        var custom: JSONObject = ["container-identifier": .string(container)]
-        custom["domain"] = domain.map(JSONValue.string)
-        return try PushPayload(.fileProvider, custom: custom)
-    }
 }
 
 extension PushType {

@@ -57,16 +57,18 @@ struct Visit: Sendable {
         try await get("/v1/apps?limit=1000", as: Page<AppResource>.self).items
     }
 
-    /// The app that the page is about, and all that could be chosen.
+    /// The app that a page of `place` is about, and all that could be chosen.
     ///
     /// - Throws: ``NoApp`` if there is none yet; 404 or 403 for one that the key does not see.
-    func choice() async throws -> AppChoice {
+    func choice(_ place: Layout.Place = .now) async throws -> AppChoice {
         if let name = query["app"], owner.app == nil || owner.app?.rawValue != name {
             let app = try await get("/v1/apps/\(name)", as: AppResource.self)
             return AppChoice(app: app, all: try await apps())
         }
         let all = try await apps()
-        guard let app = all.first(where: { $0.bundleID.rawValue == query["app"] }) ?? all.first else { throw NoApp() }
+        guard let app = all.first(where: { $0.bundleID.rawValue == query["app"] }) ?? all.first else {
+            throw NoApp(place: place)
+        }
         return AppChoice(app: app, all: all)
     }
 }
@@ -80,5 +82,7 @@ struct AppChoice: Sendable {
     var environments: [APNSEnvironment] { APNSEnvironment.allCases.filter { app.environments[$0] != nil } }
 }
 
-/// No app is registered yet.
-struct NoApp: Error {}
+/// No app is registered yet, so that a page of `place` has nothing to show but ``FirstSteps``.
+struct NoApp: Error {
+    let place: Layout.Place
+}

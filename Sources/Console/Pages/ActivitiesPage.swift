@@ -4,8 +4,7 @@ import ActivityModel
 /// The activities of an app, filtered by what the address says.
 enum ActivitiesPage {
     static func show(_ visit: Visit) async throws -> ConsoleAnswer {
-        let choice: AppChoice
-        do { choice = try await visit.choice() } catch is NoApp { return FirstSteps.page(visit, .activities) }
+        let choice = try await visit.choice(.activities)
         let app = choice.id
         let text = visit.query["q"] ?? ""
         let search = ActivitySearch(text)

@@ -4,8 +4,7 @@ import ActivityModel
 /// One channel: which activity it serves, and what became of it.
 enum ChannelPage {
     static func show(_ visit: Visit) async throws -> ConsoleAnswer {
-        let choice: AppChoice
-        do { choice = try await visit.choice() } catch is NoApp { return FirstSteps.page(visit, .channels) }
+        let choice = try await visit.choice(.channels)
         let (app, id) = (choice.id, visit.query["id"] ?? "")
         let layout = Layout(visit: visit, title: "Channel \(id)", place: .channels, choice: choice)
         let channel: ChannelResource

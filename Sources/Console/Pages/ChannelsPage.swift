@@ -23,8 +23,7 @@ enum ChannelsPage {
     }
 
     private static func page(_ visit: Visit, outcome: HTML, status: Int = 200) async throws -> ConsoleAnswer {
-        let choice: AppChoice
-        do { choice = try await visit.choice() } catch is NoApp { return FirstSteps.page(visit, .channels) }
+        let choice = try await visit.choice(.channels)
         let app = choice.id
         async let text = visit.text("/metrics")
         let list = try await visit.get(

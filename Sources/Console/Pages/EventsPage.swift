@@ -5,8 +5,7 @@ import JSON
 /// What happened, live.
 enum EventsPage {
     static func show(_ visit: Visit) async throws -> ConsoleAnswer {
-        let choice: AppChoice
-        do { choice = try await visit.choice() } catch is NoApp { return FirstSteps.page(visit, .events) }
+        let choice = try await visit.choice(.events)
         let app = choice.id
         let (kind, activity, device) = (visit.query["kind"], visit.query["activity"], visit.query["device"])
         let path = APIPath("/v1/events").with([

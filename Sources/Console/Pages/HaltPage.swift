@@ -4,8 +4,7 @@ import ActivityModel
 /// Whether sending is halted for one environment of an app, and what became of its last halt.
 enum HaltPage {
     static func show(_ visit: Visit) async throws -> ConsoleAnswer {
-        let choice: AppChoice
-        do { choice = try await visit.choice() } catch is NoApp { return FirstSteps.page(visit, .halts) }
+        let choice = try await visit.choice(.halts)
         let (app, environment) = (choice.id, visit.query["environment"] ?? "")
         async let events = HaltsPage.events(of: app, visit)
         let halts = try await HaltsPage.halts(of: app, visit).filter { $0.environment.rawValue == environment }

@@ -43,8 +43,7 @@ enum HaltsPage {
     }
 
     private static func page(_ visit: Visit, outcome: HTML, status: Int = 200) async throws -> ConsoleAnswer {
-        let choice: AppChoice
-        do { choice = try await visit.choice() } catch is NoApp { return FirstSteps.page(visit, .halts) }
+        let choice = try await visit.choice(.halts)
         let app = choice.id
         async let text = visit.text("/metrics")
         async let events = events(of: app, visit)

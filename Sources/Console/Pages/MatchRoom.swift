@@ -5,8 +5,7 @@ import JSON
 /// One activity: what phones show, how far the newest revision has come, and why.
 enum MatchRoom {
     static func show(_ visit: Visit) async throws -> ConsoleAnswer {
-        let choice: AppChoice
-        do { choice = try await visit.choice() } catch is NoApp { return FirstSteps.page(visit, .activities) }
+        let choice = try await visit.choice(.activities)
         let (app, id) = (choice.id, visit.query["id"] ?? "")
         let activity: ActivityResource
         do {

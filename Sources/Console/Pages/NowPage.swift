@@ -5,12 +5,7 @@ import JSON
 /// What happens now, and what needs somebody.
 enum NowPage {
     static func show(_ visit: Visit) async throws -> ConsoleAnswer {
-        let choice: AppChoice
-        do {
-            choice = try await visit.choice()
-        } catch is NoApp {
-            return FirstSteps.page(visit, .now)
-        }
+        let choice = try await visit.choice(.now)
         let app = choice.id
         async let live: Page<ActivityResource> = visit.get("/v1/apps/\(app)/activities?state=live&limit=12")
         async let due: Page<ScheduleResource> = visit.get("/v1/apps/\(app)/schedules?state=pending&limit=6")

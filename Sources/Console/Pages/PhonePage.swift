@@ -7,8 +7,7 @@ enum PhonePage {
     private static let most = 20
 
     static func show(_ visit: Visit) async throws -> ConsoleAnswer {
-        let choice: AppChoice
-        do { choice = try await visit.choice() } catch is NoApp { return FirstSteps.page(visit, .phones) }
+        let choice = try await visit.choice(.phones)
         let (app, id) = (choice.id, visit.query["id"] ?? "")
         let layout = Layout(
             visit: visit,

@@ -10,8 +10,7 @@ enum PhonesPage {
     }
 
     static func show(_ visit: Visit) async throws -> ConsoleAnswer {
-        let choice: AppChoice
-        do { choice = try await visit.choice() } catch is NoApp { return FirstSteps.page(visit, .phones) }
+        let choice = try await visit.choice(.phones)
         let app = choice.id
         let text = visit.query["q"] ?? ""
         let found = try await find(text, visit, app)

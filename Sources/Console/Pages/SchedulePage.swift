@@ -4,8 +4,7 @@ import ActivityModel
 /// One schedule: when it is due, and what became of it.
 enum SchedulePage {
     static func show(_ visit: Visit) async throws -> ConsoleAnswer {
-        let choice: AppChoice
-        do { choice = try await visit.choice() } catch is NoApp { return FirstSteps.page(visit, .schedules) }
+        let choice = try await visit.choice(.schedules)
         let (app, id) = (choice.id, visit.query["id"] ?? "")
         let layout = Layout(visit: visit, title: "Schedule \(id)", place: .schedules, choice: choice)
         let schedule: ScheduleResource

@@ -22,8 +22,7 @@ enum SchedulesPage {
     }
 
     private static func page(_ visit: Visit, outcome: HTML, status: Int = 200) async throws -> ConsoleAnswer {
-        let choice: AppChoice
-        do { choice = try await visit.choice() } catch is NoApp { return FirstSteps.page(visit, .schedules) }
+        let choice = try await visit.choice(.schedules)
         let app = choice.id
         let state = visit.query["state"]
         let page = try await visit.get(

@@ -5,8 +5,7 @@ import JSON
 /// The activity types of an app.
 enum TypesPage {
     static func show(_ visit: Visit) async throws -> ConsoleAnswer {
-        let choice: AppChoice
-        do { choice = try await visit.choice() } catch is NoApp { return FirstSteps.page(visit, .types) }
+        let choice = try await visit.choice(.types)
         let app = choice.id
         let types = try await visit.get("/v1/apps/\(app)/types?limit=200", as: Page<TypeResource>.self)
         let rows = types.items.map { type -> HTML in

@@ -12,22 +12,4 @@ package struct HTTP2Request: Sendable {
     package let isBodyComplete: Bool
     /// The stream of the request; grows within a connection.
     package let streamID: Int32
-
-    package init(
-        method: String,
-        path: String,
-        authority: String,
-        fields: HTTP2Fields,
-        body: [UInt8],
-        isBodyComplete: Bool,
-        streamID: Int32
-    ) {
-        self.method = method
-        self.path = path
-        self.authority = authority
-        self.fields = fields
-        self.body = body
-        self.isBodyComplete = isBodyComplete
-        self.streamID = streamID
-    }
 }

@@ -4,10 +4,4 @@ package struct HTTP2Response: Sendable {
     package let status: Int
     package let fields: HTTP2Fields
     package let body: [UInt8]
-
-    package init(status: Int, fields: HTTP2Fields, body: [UInt8]) {
-        self.status = status
-        self.fields = fields
-        self.body = body
-    }
 }

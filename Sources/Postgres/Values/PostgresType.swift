@@ -3,11 +3,6 @@ package struct PostgresType: Sendable, Hashable {
     package let oid: UInt32
     package let arrayOID: UInt32
 
-    package init(oid: UInt32, arrayOID: UInt32) {
-        self.oid = oid
-        self.arrayOID = arrayOID
-    }
-
     package static let bool = PostgresType(oid: 16, arrayOID: 1000)
     package static let bytea = PostgresType(oid: 17, arrayOID: 1001)
     package static let int2 = PostgresType(oid: 21, arrayOID: 1005)

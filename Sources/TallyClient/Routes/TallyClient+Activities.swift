@@ -19,8 +19,7 @@ extension TallyClient {
         _ request: UpdateRequest,
         idempotencyKey: String? = nil
     ) async throws(ClientError) -> UpdateAnswer {
-        let key = idempotencyKey ?? Self.newIdempotencyKey()
-        let call = APICall.post("/v1/apps/\(app)/activities/\(id)/updates", request, key: key)
+        let call = APICall.post("/v1/apps/\(app)/activities/\(id)/updates", request, key: idempotencyKey)
         return try await answer(UpdateAnswer.self, to: call)
     }
 
@@ -31,8 +30,7 @@ extension TallyClient {
         _ request: EndRequest,
         idempotencyKey: String? = nil
     ) async throws(ClientError) -> EndAnswer {
-        let key = idempotencyKey ?? Self.newIdempotencyKey()
-        let call = APICall.post("/v1/apps/\(app)/activities/\(id)/end", request, key: key)
+        let call = APICall.post("/v1/apps/\(app)/activities/\(id)/end", request, key: idempotencyKey)
         return try await answer(EndAnswer.self, to: call)
     }
 

@@ -7,7 +7,7 @@ extension TallyClient {
         _ app: BundleID,
         _ request: ChannelRequest
     ) async throws(ClientError) -> ChannelResource {
-        let call = APICall.post("/v1/apps/\(app)/channels", request, key: Self.newIdempotencyKey())
+        let call = APICall.post("/v1/apps/\(app)/channels", request, key: nil)
         return try await answer(ChannelResource.self, to: call)
     }
 

@@ -61,9 +61,7 @@ extension TallyClient {
         _ name: ActivityTypeName,
         _ request: ValidationRequest
     ) async throws(ClientError) -> ValidationAnswer {
-        var call = APICall.post("/v1/apps/\(app)/types/\(name)/validate", request, key: "")
-        // The call changes nothing, so it needs no key.
-        call.repeating = .harmless
+        let call = APICall.post("/v1/apps/\(app)/types/\(name)/validate", harmless: request)
         return try await answer(ValidationAnswer.self, to: call)
     }
 }

@@ -12,7 +12,7 @@ struct Activities: AsyncParsableCommand {
         ]
     )
 
-    struct Start: ClientCommand {
+    struct Start: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "Start an activity, on phones too if an audience is given.",
             discussion: "The same start again changes nothing.",
@@ -44,8 +44,6 @@ struct Activities: AsyncParsableCommand {
         @Flag(help: "Only say what would be sent, to whom and why so; write and send nothing.") var dryRun = false
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
-
-        var appName: String? { app.app }
 
         func request() throws -> StartRequest {
             let audience = Audience(
@@ -81,7 +79,7 @@ struct Activities: AsyncParsableCommand {
         }
     }
 
-    struct Update: ClientCommand {
+    struct Update: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "Post a new state.",
             examples: "tally activities update match-1 --content-state '{\"score\": 1}'"
@@ -101,8 +99,6 @@ struct Activities: AsyncParsableCommand {
         @Flag(help: "Only say what would be sent, to whom and why so; write and send nothing.") var dryRun = false
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
-
-        var appName: String? { app.app }
 
         func request() throws -> UpdateRequest {
             UpdateRequest(
@@ -127,7 +123,7 @@ struct Activities: AsyncParsableCommand {
         }
     }
 
-    struct End: ClientCommand {
+    struct End: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "End an activity for good.",
             examples: "tally activities end match-1 --dismiss-after 15m"
@@ -143,8 +139,6 @@ struct Activities: AsyncParsableCommand {
         @Flag(help: "Only say what would be sent, to whom and why so; write and send nothing.") var dryRun = false
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
-
-        var appName: String? { app.app }
 
         func validate() throws {
             if dismissAfter != nil, dismissAt != nil {
@@ -171,7 +165,7 @@ struct Activities: AsyncParsableCommand {
         }
     }
 
-    struct Show: ClientCommand {
+    struct Show: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "One activity and how far its newest state has come.",
             examples: "tally activities show match-1"
@@ -181,14 +175,12 @@ struct Activities: AsyncParsableCommand {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        var appName: String? { app.app }
-
         func run(_ session: Session) async throws {
             session.show(try await session.client.activity(session.app(), id.value))
         }
     }
 
-    struct List: ClientCommand {
+    struct List: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "The activities of an app.",
             examples: "tally activities list --state live"
@@ -199,8 +191,6 @@ struct Activities: AsyncParsableCommand {
         @OptionGroup var app: AppOption
         @OptionGroup var page: PageOptions
         @OptionGroup var global: GlobalOptions
-
-        var appName: String? { app.app }
 
         func run(_ session: Session) async throws {
             let client = session.client

@@ -40,8 +40,6 @@ extension Activities {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        var appName: String? { app.app }
-
         func validate() throws {
             if file != nil {
                 guard added.isEmpty, removed.isEmpty else { throw ValidationError("--file goes with an alert at most.") }

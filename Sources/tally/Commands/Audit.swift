@@ -4,7 +4,7 @@ import ArgumentParser
 import JSON
 import TallyClient
 
-struct Audit: ClientCommand {
+struct Audit: AppCommand {
     static let configuration = CommandConfiguration(
         abstract: "What operators did: who, what, when, and how it stood before and after.",
         discussion:
@@ -19,8 +19,6 @@ struct Audit: ClientCommand {
     @OptionGroup var app: AppOption
     @OptionGroup var page: PageOptions
     @OptionGroup var global: GlobalOptions
-
-    var appName: String? { app.app }
 
     func run(_ session: Session) async throws {
         let filter = AuditFilter(

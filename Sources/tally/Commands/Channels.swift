@@ -9,7 +9,7 @@ struct Channels: AsyncParsableCommand {
         subcommands: [Create.self, List.self, Show.self, Delete.self, Reconcile.self]
     )
 
-    struct Create: ClientCommand {
+    struct Create: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make a channel for the pool.",
             examples: "tally channels create --environment sandbox"
@@ -21,15 +21,13 @@ struct Channels: AsyncParsableCommand {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        var appName: String? { app.app }
-
         func run(_ session: Session) async throws {
             let request = ChannelRequest(environment: environment, storage: storage)
             session.show(try await session.client.createChannel(session.app(), request))
         }
     }
 
-    struct List: ClientCommand {
+    struct List: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "The channels of an app.",
             examples: "tally channels list -o wide"
@@ -39,14 +37,12 @@ struct Channels: AsyncParsableCommand {
         @OptionGroup var page: PageOptions
         @OptionGroup var global: GlobalOptions
 
-        var appName: String? { app.app }
-
         func run(_ session: Session) async throws {
             session.show(try await session.client.channels(session.app(), page.request))
         }
     }
 
-    struct Show: ClientCommand {
+    struct Show: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "One channel.",
             examples: "tally channels show 0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11"
@@ -56,14 +52,12 @@ struct Channels: AsyncParsableCommand {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        var appName: String? { app.app }
-
         func run(_ session: Session) async throws {
             session.show(try await session.client.channel(session.app(), id.value))
         }
     }
 
-    struct Delete: ClientCommand {
+    struct Delete: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "Delete a channel at Apple.",
             examples: "tally channels delete 0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11"
@@ -73,8 +67,6 @@ struct Channels: AsyncParsableCommand {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        var appName: String? { app.app }
-
         func run(_ session: Session) async throws {
             try await session.client.deleteChannel(session.app(), id.value)
             session.show(done: "The channel is deleted.")
@@ -83,7 +75,7 @@ struct Channels: AsyncParsableCommand {
 }
 
 extension Channels {
-    struct Reconcile: ClientCommand {
+    struct Reconcile: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "Compare the channels with Apple's list, and mend what differs.",
             discussion: """
@@ -98,8 +90,6 @@ extension Channels {
         var environment: APNSEnvironment?
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
-
-        var appName: String? { app.app }
 
         func run(_ session: Session) async throws {
             let request = ReconcileRequest(environment: environment, dryRun: dryRun)

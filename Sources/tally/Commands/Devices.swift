@@ -12,7 +12,7 @@ struct Devices: AsyncParsableCommand {
         ]
     )
 
-    struct Put: ClientCommand {
+    struct Put: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "Report a device, as its app would.",
             discussion: "An option that you leave out keeps its stored value.",
@@ -36,8 +36,6 @@ struct Devices: AsyncParsableCommand {
         @Flag(inversion: .prefixedNo, help: "Whether frequent pushes are allowed.") var frequentPushes: Bool?
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
-
-        var appName: String? { app.app }
 
         func validate() throws {
             if signedOut, user != nil { throw ValidationError("Give --user or --signed-out, not both.") }
@@ -64,7 +62,7 @@ struct Devices: AsyncParsableCommand {
         }
     }
 
-    struct List: ClientCommand {
+    struct List: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "The devices of an app.",
             examples: "tally devices list --user ada"
@@ -75,14 +73,12 @@ struct Devices: AsyncParsableCommand {
         @OptionGroup var page: PageOptions
         @OptionGroup var global: GlobalOptions
 
-        var appName: String? { app.app }
-
         func run(_ session: Session) async throws {
             session.show(try await session.client.devices(session.app(), user: user?.value, page.request))
         }
     }
 
-    struct Show: ClientCommand {
+    struct Show: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "One device; its tokens are masked.",
             examples: "tally devices show phone-1"
@@ -92,14 +88,12 @@ struct Devices: AsyncParsableCommand {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        var appName: String? { app.app }
-
         func run(_ session: Session) async throws {
             session.show(try await session.client.device(session.app(), id.value))
         }
     }
 
-    struct Delete: ClientCommand {
+    struct Delete: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "Forget a device and its tokens.",
             examples: "tally devices delete phone-1"
@@ -109,15 +103,13 @@ struct Devices: AsyncParsableCommand {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        var appName: String? { app.app }
-
         func run(_ session: Session) async throws {
             try await session.client.deleteDevice(session.app(), id.value)
             session.show(done: "\(id.value) is deleted.")
         }
     }
 
-    struct EraseUser: ClientCommand {
+    struct EraseUser: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "Erase a user: devices, tokens, cards, the story, and every mention in an audience.",
             discussion: "May be repeated. Succeeds also for a user that Tally does not know.",
@@ -128,8 +120,6 @@ struct Devices: AsyncParsableCommand {
         @OptionGroup var confirmation: ConfirmationOption
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
-
-        var appName: String? { app.app }
 
         func run(_ session: Session) async throws {
             let app = try session.app()

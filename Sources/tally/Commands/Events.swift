@@ -5,7 +5,7 @@ import Foundation
 import JSON
 import TallyClient
 
-struct Events: ClientCommand {
+struct Events: AppCommand {
     static let configuration = CommandConfiguration(
         abstract: "What happened: changes, answers of APNs, tokens that died, demotions, halts.",
         discussion: """
@@ -25,8 +25,6 @@ struct Events: ClientCommand {
     @OptionGroup var app: AppOption
     @OptionGroup var page: PageOptions
     @OptionGroup var global: GlobalOptions
-
-    var appName: String? { app.app }
 
     func run(_ session: Session) async throws {
         let query = EventQuery(

@@ -4,7 +4,7 @@ import ArgumentParser
 import TallyClient
 
 extension Activities {
-    struct Explain: ClientCommand {
+    struct Explain: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "Why phones show what they show: the story of an activity, or of a device's or a user's part.",
             discussion: "The verdict first, then what happened, the newest at the end.",
@@ -17,8 +17,6 @@ extension Activities {
         @OptionGroup var app: AppOption
         @OptionGroup var page: PageOptions
         @OptionGroup var global: GlobalOptions
-
-        var appName: String? { app.app }
 
         func validate() throws {
             if device != nil, user != nil { throw ValidationError("Give --device or --user, not both.") }

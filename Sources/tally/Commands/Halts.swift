@@ -9,7 +9,7 @@ struct Halts: AsyncParsableCommand {
         subcommands: [List.self]
     )
 
-    struct List: ClientCommand {
+    struct List: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "List halted sending of an app.",
             discussion: "'tally apps resume' resumes it, once the key, host or topic is right.",
@@ -19,8 +19,6 @@ struct Halts: AsyncParsableCommand {
         @OptionGroup var app: AppOption
         @OptionGroup var page: PageOptions
         @OptionGroup var global: GlobalOptions
-
-        var appName: String? { app.app }
 
         func run(_ session: Session) async throws {
             session.show(try await session.client.halts(of: session.app(), page.request))

@@ -4,7 +4,7 @@ import JSON
 import Synchronization
 import TallyClient
 
-struct Ingest: ClientCommand {
+struct Ingest: AppCommand {
     static let configuration = CommandConfiguration(
         abstract: "Send changes as a stream, one a line.",
         discussion: """
@@ -22,7 +22,6 @@ struct Ingest: ClientCommand {
     @OptionGroup var app: AppOption
     @OptionGroup var global: GlobalOptions
 
-    var appName: String? { app.app }
 
     func run(_ session: Session) async throws {
         let client = try session.patientClient(deadline: deadline.patience)

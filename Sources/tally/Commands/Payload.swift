@@ -3,7 +3,7 @@ import ActivityModel
 import ArgumentParser
 import TallyClient
 
-struct Payload: ClientCommand {
+struct Payload: AppCommand {
     static let configuration = CommandConfiguration(
         abstract: "Print what would be sent to Apple for an activity as it is now, for Apple's own tools.",
         discussion: """
@@ -28,8 +28,6 @@ struct Payload: ClientCommand {
     @Option(help: "The push to tokens or that to the channel; by default what the activity has.") var to: Destination?
     @OptionGroup var app: AppOption
     @OptionGroup var global: GlobalOptions
-
-    var appName: String? { app.app }
 
     func run(_ session: Session) async throws {
         let app = try session.app()

@@ -13,7 +13,7 @@ struct PolicyCommand: AsyncParsableCommand {
         subcommands: [Show.self, Edit.self]
     )
 
-    struct Show: ClientCommand {
+    struct Show: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show the policy of a type, with its defaults.",
             examples: "tally policy show Game"
@@ -23,15 +23,13 @@ struct PolicyCommand: AsyncParsableCommand {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        var appName: String? { app.app }
-
         func run(_ session: Session) async throws {
             let policy = try await session.client.type(session.app(), name.value).policy.json
             session.show(line: policy.indentedText, json: policy)
         }
     }
 
-    struct Edit: ClientCommand {
+    struct Edit: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "Change parts of a policy, in your editor or with --set.",
             discussion: """
@@ -46,8 +44,6 @@ struct PolicyCommand: AsyncParsableCommand {
         @Option(help: "The keys to change, as JSON or @FILE; null sets one back to its default.") var set: JSONArgument?
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
-
-        var appName: String? { app.app }
 
         func run(_ session: Session) async throws {
             let app = try session.app()

@@ -4,7 +4,7 @@ import ArgumentParser
 import Foundation
 import JSON
 
-struct Replay: ClientCommand {
+struct Replay: AppCommand {
     static let configuration = CommandConfiguration(
         abstract: "Play a recorded match through the server.",
         discussion: """
@@ -29,7 +29,6 @@ struct Replay: ClientCommand {
     @OptionGroup var app: AppOption
     @OptionGroup var global: GlobalOptions
 
-    var appName: String? { app.app }
 
     func validate() throws {
         guard speed > 0, speed.isFinite else { throw ValidationError("--speed must be a number over 0.") }

@@ -5,7 +5,7 @@ import Foundation
 import TallyClient
 
 extension Users {
-    struct RevokeTickets: ClientCommand {
+    struct RevokeTickets: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "Refuse the signed tickets of a user that were made before a time.",
             examples: "tally users revoke-tickets ada"
@@ -16,8 +16,6 @@ extension Users {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        var appName: String? { app.app }
-
         func run(_ session: Session) async throws {
             session.show(
                 try await session.client.revokeTickets(session.app(), of: id.value, before: moment.instant)
@@ -27,7 +25,7 @@ extension Users {
 }
 
 extension Devices {
-    struct RevokeTickets: ClientCommand {
+    struct RevokeTickets: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "Refuse the signed tickets of a device that were made before a time.",
             examples: "tally devices revoke-tickets phone-1"
@@ -37,8 +35,6 @@ extension Devices {
         @OptionGroup var moment: RevocationMoment
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
-
-        var appName: String? { app.app }
 
         func run(_ session: Session) async throws {
             session.show(

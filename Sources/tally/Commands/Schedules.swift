@@ -9,7 +9,7 @@ struct Schedules: AsyncParsableCommand {
         subcommands: [List.self, Show.self, Cancel.self, Run.self]
     )
 
-    struct List: ClientCommand {
+    struct List: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "The schedules of an app.",
             examples: "tally schedules list --state pending"
@@ -20,14 +20,12 @@ struct Schedules: AsyncParsableCommand {
         @OptionGroup var page: PageOptions
         @OptionGroup var global: GlobalOptions
 
-        var appName: String? { app.app }
-
         func run(_ session: Session) async throws {
             session.show(try await session.client.schedules(session.app(), state: state, page.request))
         }
     }
 
-    struct Show: ClientCommand {
+    struct Show: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "One schedule, and why it failed if it did.",
             examples: "tally schedules show 0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11"
@@ -37,14 +35,12 @@ struct Schedules: AsyncParsableCommand {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        var appName: String? { app.app }
-
         func run(_ session: Session) async throws {
             session.show(try await session.client.schedule(session.app(), id.value.text))
         }
     }
 
-    struct Cancel: ClientCommand {
+    struct Cancel: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "Let a pending schedule not happen.",
             examples: "tally schedules cancel 0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11"
@@ -54,8 +50,6 @@ struct Schedules: AsyncParsableCommand {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        var appName: String? { app.app }
-
         func run(_ session: Session) async throws {
             try await session.client.cancelSchedule(session.app(), id.value.text)
             session.show(done: "The schedule is cancelled.")
@@ -64,7 +58,7 @@ struct Schedules: AsyncParsableCommand {
 }
 
 extension Schedules {
-    struct Run: ClientCommand {
+    struct Run: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "Run a pending schedule now instead of at its time.",
             discussion: "One that has run already is shown as it is.",
@@ -74,8 +68,6 @@ extension Schedules {
         @Argument(help: "The schedule's id, a UUID.") var id: Checked<ResourceUUID>
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
-
-        var appName: String? { app.app }
 
         func run(_ session: Session) async throws {
             session.show(try await session.client.runSchedule(session.app(), id.value.text))

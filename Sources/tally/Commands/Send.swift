@@ -4,7 +4,7 @@ import ArgumentParser
 import JSON
 import TallyClient
 
-struct Send: ClientCommand {
+struct Send: AppCommand {
     static let configuration = CommandConfiguration(
         abstract: "Send an ordinary push: an alert, a background push, or any other type.",
         discussion: """
@@ -33,8 +33,6 @@ struct Send: ClientCommand {
     @Flag(help: "Only check the request and print it; send nothing.") var dryRun = false
     @OptionGroup var app: AppOption
     @OptionGroup var global: GlobalOptions
-
-    var appName: String? { app.app }
 
     func validate() throws {
         guard [device != nil, user != nil, token != nil].count(where: \.self) == 1 else {

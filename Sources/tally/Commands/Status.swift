@@ -4,7 +4,7 @@ import ArgumentParser
 import JSON
 import TallyClient
 
-struct Status: ClientCommand {
+struct Status: AppCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show on one screen whether all is well: server, apps, activities, halts.",
         discussion: "Counts the newest \(StatusReport.limit) activities of each app. 'tally doctor' looks deeper.",
@@ -13,8 +13,6 @@ struct Status: ClientCommand {
 
     @OptionGroup var app: AppOption
     @OptionGroup var global: GlobalOptions
-
-    var appName: String? { app.app }
 
     func run(_ session: Session) async throws {
         let client = session.client

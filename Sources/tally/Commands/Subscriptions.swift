@@ -4,7 +4,7 @@ import ArgumentParser
 import TallyClient
 
 extension Activities {
-    struct Subscribe: ClientCommand {
+    struct Subscribe: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "Report the card of a device, as its app would.",
             discussion: "Says how Tally reaches the card from now on. With --ended, Tally sends nothing more to it.",
@@ -28,8 +28,6 @@ extension Activities {
         @Option(help: "The version of the app.") var appVersion: Checked<AppVersion>?
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
-
-        var appName: String? { app.app }
 
         func validate() throws { _ = try report() }
 
@@ -66,7 +64,7 @@ extension Activities {
         }
     }
 
-    struct Unsubscribe: ClientCommand {
+    struct Unsubscribe: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "End the card of one device on the phone, then forget it.",
             examples: "tally activities unsubscribe match-1 phone-1"
@@ -77,8 +75,6 @@ extension Activities {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        var appName: String? { app.app }
-
         func run(_ session: Session) async throws {
             try await session.client.unsubscribe(session.app(), id.value, device.value)
             session.show(done: "The card of \(device.value) is ended.")
@@ -87,7 +83,7 @@ extension Activities {
 }
 
 extension Activities {
-    struct Subscriptions: ClientCommand {
+    struct Subscriptions: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "The cards of an activity, and why one is not sent to.",
             discussion: "'tally activities explain --device' tells the story of one.",
@@ -104,8 +100,6 @@ extension Activities {
         @OptionGroup var app: AppOption
         @OptionGroup var page: PageOptions
         @OptionGroup var global: GlobalOptions
-
-        var appName: String? { app.app }
 
         func run(_ session: Session) async throws {
             let client = session.client

@@ -6,7 +6,7 @@ import JSON
 import TallyClient
 
 extension Activities {
-    struct TestCard: ClientCommand {
+    struct TestCard: AppCommand {
         static let configuration = CommandConfiguration(
             commandName: "test-card",
             abstract: "Start, update and end a card on one phone, and say what came of each step.",
@@ -30,8 +30,6 @@ extension Activities {
             Checked<Span>?
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
-
-        var appName: String? { app.app }
 
         func run(_ session: Session) async throws {
             let app = try session.app()

@@ -4,7 +4,7 @@ import ArgumentParser
 import TallyClient
 
 extension Devices {
-    struct Ticket: ClientCommand {
+    struct Ticket: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make a ticket with which an app may report one device and its cards, and nothing else.",
             discussion: "Backends make them for their apps (docs/reference/tickets.md); this is for trying.",
@@ -24,8 +24,6 @@ extension Devices {
         @Option(help: "How long it is good, such as 10m; at most 1d. Default: 1h.") var ttl: Checked<Span>?
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
-
-        var appName: String? { app.app }
 
         func validate() throws {
             guard (1...RegistrationTicketRequest.maximumSeconds).contains(seconds) else {

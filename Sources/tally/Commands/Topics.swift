@@ -9,7 +9,7 @@ struct Topics: AsyncParsableCommand {
         subcommands: [List.self]
     )
 
-    struct List: ClientCommand {
+    struct List: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "The topics of an app, with the number of their followers.",
             examples: "tally topics list --limit 20"
@@ -18,8 +18,6 @@ struct Topics: AsyncParsableCommand {
         @OptionGroup var app: AppOption
         @OptionGroup var page: PageOptions
         @OptionGroup var global: GlobalOptions
-
-        var appName: String? { app.app }
 
         func run(_ session: Session) async throws {
             session.show(try await session.client.topics(session.app(), page.request))
@@ -62,7 +60,7 @@ struct TopicOptions: ParsableArguments {
 }
 
 extension Users {
-    struct FollowedTopicsCommand: ClientCommand {
+    struct FollowedTopicsCommand: AppCommand {
         static let configuration = CommandConfiguration(
             commandName: "topics",
             abstract: "Show or change the topics that a user follows.",
@@ -75,8 +73,6 @@ extension Users {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        var appName: String? { app.app }
-
         func run(_ session: Session) async throws {
             try await topics.run(session) { app in
                 try await session.client.topics(app, of: id.value)
@@ -88,7 +84,7 @@ extension Users {
 }
 
 extension Devices {
-    struct FollowedTopicsCommand: ClientCommand {
+    struct FollowedTopicsCommand: AppCommand {
         static let configuration = CommandConfiguration(
             commandName: "topics",
             abstract: "Show or change the topics that a device follows by itself.",
@@ -99,8 +95,6 @@ extension Devices {
         @OptionGroup var topics: TopicOptions
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
-
-        var appName: String? { app.app }
 
         func run(_ session: Session) async throws {
             try await topics.run(session) { app in

@@ -8,7 +8,7 @@ import TallyClient
 extension Types {
     /// Makes the schemas in this process, so that it can combine several files and supplied schemas, then registers
     /// them.
-    struct Import: ClientCommand {
+    struct Import: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make the schemas from the Swift files that declare the type, and register them.",
             discussion: """
@@ -26,8 +26,6 @@ extension Types {
         @Flag(help: "Register it even if it breaks running activities.") var force = false
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
-
-        var appName: String? { app.app }
 
         mutating func run() async throws {
             do {

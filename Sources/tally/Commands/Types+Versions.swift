@@ -4,7 +4,7 @@ import ArgumentParser
 import TallyClient
 
 extension Types {
-    struct Versions: ClientCommand {
+    struct Versions: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "The versions of a type, newest first.",
             examples: "tally types versions Game"
@@ -15,14 +15,12 @@ extension Types {
         @OptionGroup var page: PageOptions
         @OptionGroup var global: GlobalOptions
 
-        var appName: String? { app.app }
-
         func run(_ session: Session) async throws {
             session.show(try await session.client.typeVersions(session.app(), name.value, page.request))
         }
     }
 
-    struct Retire: ClientCommand {
+    struct Retire: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "Let a version of a type hold nothing back any more.",
             discussion: """
@@ -37,8 +35,6 @@ extension Types {
         @Flag(help: "Take it back.") var undo = false
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
-
-        var appName: String? { app.app }
 
         func run(_ session: Session) async throws {
             let request = TypeVersionRequest(retired: !undo)

@@ -13,7 +13,7 @@ struct Types: AsyncParsableCommand {
         ]
     )
 
-    struct Put: ClientCommand {
+    struct Put: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "Register a type, or a new version of it.",
             examples: "tally types put Game --swift GameAttributes.swift --policy policy.json"
@@ -29,8 +29,6 @@ struct Types: AsyncParsableCommand {
         @Flag(help: "Register it even if it breaks running activities.") var force = false
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
-
-        var appName: String? { app.app }
 
         func validate() throws {
             let schemas = [attributesSchema, contentStateSchema].compactMap { $0 }.count
@@ -59,7 +57,7 @@ struct Types: AsyncParsableCommand {
         }
     }
 
-    struct List: ClientCommand {
+    struct List: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "The types of an app.",
             examples: "tally types list"
@@ -69,14 +67,12 @@ struct Types: AsyncParsableCommand {
         @OptionGroup var page: PageOptions
         @OptionGroup var global: GlobalOptions
 
-        var appName: String? { app.app }
-
         func run(_ session: Session) async throws {
             session.show(try await session.client.types(session.app(), page.request))
         }
     }
 
-    struct Show: ClientCommand {
+    struct Show: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "One type with its schemas and policy.",
             examples: "tally types show Game"
@@ -86,14 +82,12 @@ struct Types: AsyncParsableCommand {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        var appName: String? { app.app }
-
         func run(_ session: Session) async throws {
             session.show(try await session.client.type(session.app(), name.value))
         }
     }
 
-    struct Validate: ClientCommand {
+    struct Validate: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "Judge content without sending it; exit code 1 if a phone could not decode it.",
             examples: "tally types validate Game --content-state '{\"score\": 1}'"
@@ -104,8 +98,6 @@ struct Types: AsyncParsableCommand {
         @Option(help: "JSON, or @FILE.") var contentState: JSONArgument?
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
-
-        var appName: String? { app.app }
 
         func validate() throws {
             if attributes == nil, contentState == nil {

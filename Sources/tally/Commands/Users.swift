@@ -9,7 +9,7 @@ struct Users: AsyncParsableCommand {
         subcommands: [Show.self, FollowedTopicsCommand.self, Export.self, RevokeTickets.self]
     )
 
-    struct Show: ClientCommand {
+    struct Show: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show the devices, topics, cards, starts and activities of a user.",
             discussion: "'tally activities explain ID --device D' tells why a card shows what it shows.",
@@ -20,8 +20,6 @@ struct Users: AsyncParsableCommand {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        var appName: String? { app.app }
-
         func run(_ session: Session) async throws {
             session.show(try await session.client.user(session.app(), id.value))
         }
@@ -29,7 +27,7 @@ struct Users: AsyncParsableCommand {
 }
 
 extension Users {
-    struct Export: ClientCommand {
+    struct Export: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print all that Tally stores of a user, as JSON.",
             examples: "tally users export ada"
@@ -38,8 +36,6 @@ extension Users {
         @Argument(help: "The user's id.") var id: Checked<UserID>
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
-
-        var appName: String? { app.app }
 
         func run(_ session: Session) async throws {
             Console.print(json: try await session.client.exportUser(session.app(), id.value).json)

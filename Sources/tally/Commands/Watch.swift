@@ -6,7 +6,7 @@ import JSON
 import TallyClient
 
 extension Activities {
-    struct Watch: ClientCommand {
+    struct Watch: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "Follow an activity live: a line for every step that its newest state makes.",
             discussion: """
@@ -26,8 +26,6 @@ extension Activities {
         @Flag(help: "Stop as soon as every phone has the newest state.") var untilCurrent = false
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
-
-        var appName: String? { app.app }
 
         func validate() throws {
             guard (0.1...3_600).contains(interval?.value.seconds ?? 5) else {

@@ -10,7 +10,7 @@ struct Webhooks: AsyncParsableCommand {
         subcommands: [Put.self, List.self, Show.self, Delete.self, ReplayEvents.self]
     )
 
-    struct Put: ClientCommand {
+    struct Put: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make a webhook or change it; this also ends a pause.",
             discussion: """
@@ -28,8 +28,6 @@ struct Webhooks: AsyncParsableCommand {
         @Flag(help: "Deliver nothing until you put it again without this.") var paused = false
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
-
-        var appName: String? { app.app }
 
         func validate() throws {
             guard WebhookRequest.batchSizes.contains(maxEvents) else {
@@ -54,7 +52,7 @@ struct Webhooks: AsyncParsableCommand {
         }
     }
 
-    struct List: ClientCommand {
+    struct List: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "The webhooks of an app.",
             examples: "tally webhooks list"
@@ -64,14 +62,12 @@ struct Webhooks: AsyncParsableCommand {
         @OptionGroup var page: PageOptions
         @OptionGroup var global: GlobalOptions
 
-        var appName: String? { app.app }
-
         func run(_ session: Session) async throws {
             session.show(try await session.client.webhooks(session.app(), page.request))
         }
     }
 
-    struct Show: ClientCommand {
+    struct Show: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "One webhook, and why it fails if it does.",
             examples: "tally webhooks show audit"
@@ -81,14 +77,12 @@ struct Webhooks: AsyncParsableCommand {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        var appName: String? { app.app }
-
         func run(_ session: Session) async throws {
             session.show(try await session.client.webhook(session.app(), id.value))
         }
     }
 
-    struct Delete: ClientCommand {
+    struct Delete: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "Delete a webhook.",
             examples: "tally webhooks delete audit"
@@ -98,8 +92,6 @@ struct Webhooks: AsyncParsableCommand {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        var appName: String? { app.app }
-
         func run(_ session: Session) async throws {
             try await session.client.deleteWebhook(session.app(), id.value)
             session.show(done: "The webhook is deleted.")
@@ -108,7 +100,7 @@ struct Webhooks: AsyncParsableCommand {
 }
 
 extension Webhooks {
-    struct ReplayEvents: ClientCommand {
+    struct ReplayEvents: AppCommand {
         static let configuration = CommandConfiguration(
             commandName: "replay",
             abstract: "Deliver events again, from a time on.",
@@ -119,8 +111,6 @@ extension Webhooks {
         @Option(help: "From then on: RFC 3339, or how long ago, such as 2h.") var since: Checked<Moment>
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
-
-        var appName: String? { app.app }
 
         func run(_ session: Session) async throws {
             let time = since.value.instant()

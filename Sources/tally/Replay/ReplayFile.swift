@@ -98,22 +98,13 @@ extension ReplayFile: APIRequest {
     }
 }
 
-extension ReplayActivity: APIRequest {
-    init?(reader: inout ObjectReader) {
-        let activityID = reader.required("activity_id", .activityID)
-        let delivery = reader.optional("delivery", .word(Delivery.self))
-        let audience = reader.optional("audience", .object(Audience.self))
-        guard reader.finish(), let activityID else { return nil }
-        self.init(activityID: activityID, delivery: delivery ?? .tokens, audience: audience ?? Audience())
-    }
-
-    var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("activity_id", activityID.rawValue)
-        fields.add("delivery", delivery.rawValue)
-        if !audience.isEmpty { fields.add("audience", audience) }
-        return fields.json
-    }
+extension ReplayActivity: APIRequest, FieldwiseValue {
+    static let fields = Fields(
+        .required("activity_id", \.activityID, .activityID),
+        .optional("delivery", \.delivery, .word(Delivery.self), else: .tokens),
+        .optional("audience", \.audience, .object(Audience.self), unless: Audience()),
+        make: Self.init
+    )
 }
 
 extension ReplayPost: APIRequest {

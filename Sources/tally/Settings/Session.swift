@@ -74,6 +74,15 @@ protocol ClientCommand: ReportingCommand {
     func run(_ session: Session) async throws
 }
 
+/// A command that works on one app.
+protocol AppCommand: ClientCommand {
+    var app: AppOption { get }
+}
+
+extension AppCommand {
+    var appName: String? { app.app }
+}
+
 extension ClientCommand {
     /// Finds the server, runs the command, and turns errors into messages and exit codes.
     mutating func run() async throws {
