@@ -5,7 +5,7 @@ import JSON
 import TallyClient
 
 extension Activities {
-    struct ChangeAudience: ClientCommand {
+    struct ChangeAudience: AppCommand {
         static let configuration = CommandConfiguration(
             commandName: "audience",
             abstract: "Add to the audience of an activity, or take from it.",
