@@ -101,7 +101,10 @@ struct AudienceListTests {
             try await Self.start(system.client())
             let stage = OperatorStage(system: system)
             let file = system.folder.path("fans.ndjson")
-            func send(_ lines: [String], _ more: String...) async throws -> (
+            func send(
+                _ lines: [String],
+                _ more: String...
+            ) async throws -> (
                 ending: RunningProgram.Ending, output: String, errors: String
             ) {
                 try Data(lines.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: file))

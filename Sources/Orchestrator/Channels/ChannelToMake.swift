@@ -34,7 +34,14 @@ extension ChannelToMake {
     fileprivate static func read(_ leases: [SegmentLease], _ rows: Rows) throws -> [ChannelToMake] {
         let byOwner = Dictionary(leases.map { ($0.owner, $0) }) { first, _ in first }
         return try rows.decoded(as: (String, Int64, Int16, String, String, String, String, String).self).compactMap {
-            owner, wakes, failures, app, environment, delivery, id, storage in
+            owner,
+            wakes,
+            failures,
+            app,
+            environment,
+            delivery,
+            id,
+            storage in
             guard let lease = byOwner[owner] else { return nil }
             return ChannelToMake(
                 lease: lease,

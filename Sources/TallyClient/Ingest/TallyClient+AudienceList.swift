@@ -19,6 +19,7 @@ extension TallyClient {
     ///   - idempotencyKey: the key of the whole list. Without one, Tally stores all lines again after a failure, which
     ///     does no harm.
     ///   - sent: gets the number of lines that are handed to the system so far.
+    /// - Returns: how many devices the audience has, and what Tally skipped.
     /// - Throws: ``ClientError``; what `lines` throws. Then the list ends there, and Tally does not take it for complete.
     package func addToAudience<Lines: AsyncSequence & Sendable>(
         _ app: BundleID,

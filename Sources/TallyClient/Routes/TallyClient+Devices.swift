@@ -33,7 +33,7 @@ extension TallyClient {
         _ request: PushRequest,
         idempotencyKey: String? = nil
     ) async throws(ClientError) -> PushAnswer {
-        return try await answer(PushAnswer.self, to: .post("/v1/apps/\(app)/pushes", request, key: idempotencyKey))
+        try await answer(PushAnswer.self, to: .post("/v1/apps/\(app)/pushes", request, key: idempotencyKey))
     }
 
     /// Deletes a device with its tokens and subscriptions.

@@ -84,7 +84,9 @@ extension Machine {
         )
         // A card that has gone before is none that Tally continues.
         for elder in others
-        where start == nil && elder.ending == nil && elder.successor == nil && now - elder.firstSeen > Self.continuedAfter {
+        where start == nil && elder.ending == nil && elder.successor == nil
+            && now - elder.firstSeen > Self.continuedAfter
+        {
             memory.cards[elder.id]?.successor = seen.id
         }
         tokenReadings = 0

@@ -42,7 +42,9 @@ extension Activities {
 
         func validate() throws {
             if file != nil {
-                guard added.isEmpty, removed.isEmpty else { throw ValidationError("--file goes with an alert at most.") }
+                guard added.isEmpty, removed.isEmpty else {
+                    throw ValidationError("--file goes with an alert at most.")
+                }
                 return
             }
             if added.isEmpty, removed.isEmpty { throw ValidationError("Name somebody to add or to take out.") }
@@ -96,7 +98,9 @@ extension Activities {
             let key = idempotencyKey ?? TallyClient.newIdempotencyKey()
             if idempotencyKey == nil {
                 let json: JSONValue = ["idempotency_key": .string(key)]
-                Console.printError(session.json ? json.text : "If this breaks off, repeat it with --idempotency-key \(key)")
+                Console.printError(
+                    session.json ? json.text : "If this breaks off, repeat it with --idempotency-key \(key)"
+                )
             }
             let showsProgress = Console.errorIsTerminal && !session.json
             do {

@@ -22,7 +22,6 @@ struct Ingest: AppCommand {
     @OptionGroup var app: AppOption
     @OptionGroup var global: GlobalOptions
 
-
     func run(_ session: Session) async throws {
         let client = try session.patientClient(deadline: deadline.patience)
         let run = TallyClient.newIdempotencyKey()

@@ -29,7 +29,6 @@ struct Replay: AppCommand {
     @OptionGroup var app: AppOption
     @OptionGroup var global: GlobalOptions
 
-
     func validate() throws {
         guard speed > 0, speed.isFinite else { throw ValidationError("--speed must be a number over 0.") }
     }

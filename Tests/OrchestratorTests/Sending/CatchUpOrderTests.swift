@@ -67,7 +67,9 @@ struct CatchUpOrderTests {
             try await world.crowd(3_000)
             try await world.settle()
             try await world.update(score: 1)
-            try await world.database.execute("UPDATE subscriptions SET state = 'due', due_at = now(), known_revision = 1")
+            try await world.database.execute(
+                "UPDATE subscriptions SET state = 'due', due_at = now(), known_revision = 1"
+            )
             // The server plans for what it has counted: thousands are due.
             try await world.database.execute("ANALYZE")
             let turn = try await turn(in: world, through: .max, CatchUpPlace())

@@ -245,7 +245,9 @@ struct ContinuationTests {
         }
     }
 
-    @Test("If the phone reports the new card before any answer is stored, the old one is ended and no start is repeated")
+    @Test(
+        "If the phone reports the new card before any answer is stored, the old one is ended and no start is repeated"
+    )
     func reportedFirst() async throws {
         try await withCard { world in
             try await begin(world)
