@@ -31,7 +31,9 @@ extension Memory {
         if let channel = card.start?.channel {
             return CardNews(card: card.id, reach: .channel(channel), revision: revision, isPending: isPending)
         }
-        return card.updateToken.map { CardNews(card: card.id, reach: .token($0), revision: card.start?.revision) }
+        return card.updateToken.map {
+            CardNews(card: card.id, reach: .token($0), revision: revision, isPending: isPending)
+        }
     }
 
     /// Whether Tally can know the card of an activity: the app has reported it, or a push started it.
