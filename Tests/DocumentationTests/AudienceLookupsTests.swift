@@ -5,7 +5,7 @@ import Testing
 /// forbids it. Tables that grow with an audience are never read whole.
 @Suite("EXISTS over the tables that grow with an audience")
 struct AudienceLookupsTests {
-    private static let tables = "audience_members|devices|start_tokens|starts|subscriptions|topic_follows"
+    private static let tables = "audience_members|continuations|devices|start_tokens|starts|subscriptions|topic_follows"
 
     /// What stands between the parenthesis at a place and the one that closes it.
     private func inside(_ text: Substring) -> Substring {

@@ -30,7 +30,7 @@ struct PolicyPageTests {
             }
             #expect(try Policy(json: Self.policy(row[0], .null)) == Policy(), "\(row[0])")
         }
-        #expect(numbers == 16)
+        #expect(numbers == 17)
     }
 
     @Test("the OpenAPI document has the same defaults and bounds, and a word on every key")

@@ -11,7 +11,7 @@ struct SchemaRelease: Sendable {
     var load: [String] = []
 
     /// In the order of their versions.
-    static let all = [baseline, rejudgements, topics, receipts, continuations]
+    static let all = [baseline, rejudgements, topics, receipts, continuations, pendingCards]
 
     /// An activity of each kind in the middle of its life, and a row in every other table. The signing key is written by
     /// the test, which knows the secret.
@@ -241,6 +241,14 @@ struct SchemaRelease: Sendable {
             INSERT INTO continuations (activity_key, device_key, activitykit_id, started_at, attempts, handed_over)
             SELECT activity_key, device_key, 'old', now() - interval '1 day', 1, true
             FROM activities JOIN devices USING (bundle_id) WHERE activity_id = 'past' AND device_id = 'd9'
+            """
+    )
+
+    private static let pendingCards = SchemaRelease(
+        version: 6,
+        rows: """
+            UPDATE subscriptions SET state = 'withheld', reason = 'pending', due_at = NULL, pending_since = now()
+            WHERE update_token = decode('aa06', 'hex')
             """
     )
 }

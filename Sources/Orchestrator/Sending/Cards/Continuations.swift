@@ -38,7 +38,7 @@ enum Continuations {
         (\(card).mode = 'token' AND \(card).state = 'riding' AND NOT \(card).leaving AND EXISTS (
             SELECT FROM continuations AS k
             WHERE k.activity_key = \(card).activity_key AND k.device_key = \(card).device_key
-              AND k.activitykit_id = \(card).activitykit_id AND NOT k.handed_over))
+              AND k.activitykit_id = \(card).activitykit_id AND NOT k.handed_over OFFSET 0))
         """
     }
 
@@ -46,14 +46,14 @@ enum Continuations {
     static let isOfOldCard = """
         EXISTS (SELECT FROM continuations AS k
                 WHERE k.activity_key = r.activity_key AND k.device_key = r.device_key
-                  AND k.activitykit_id = r.activitykit_id)
+                  AND k.activitykit_id = r.activitykit_id OFFSET 0)
         """
 
     /// The condition that a report `r` is of a card whose row another card has now.
     static let isOfPastCard = """
         EXISTS (SELECT FROM continuations AS k
                 WHERE k.activity_key = r.activity_key AND k.device_key = r.device_key
-                  AND k.activitykit_id = r.activitykit_id AND k.handed_over)
+                  AND k.activitykit_id = r.activitykit_id AND k.handed_over OFFSET 0)
         """
 
     /// The condition that the card of the activity `a` on a device, whose row is being made, continues one that had to
@@ -62,7 +62,7 @@ enum Continuations {
         """
         EXISTS (SELECT FROM continuations AS k
                 WHERE k.activity_key = a.activity_key AND k.device_key = \(deviceKey)
-                  AND k.leaving AND k.due_at IS NOT NULL)
+                  AND k.leaving AND k.due_at IS NOT NULL OFFSET 0)
         """
     }
 
@@ -105,7 +105,7 @@ enum Continuations {
               AND NOT EXISTS (SELECT FROM sending_halts AS h
                               WHERE h.bundle_id = a.bundle_id AND h.environment = a.environment)
               AND EXISTS (SELECT FROM start_tokens AS t
-                          WHERE t.device_key = s.device_key AND t.type_name = a.type_name AND t.state = 'live')
+                          WHERE t.device_key = s.device_key AND t.type_name = a.type_name AND t.state = 'live' OFFSET 0)
               AND \(unescaped: AudienceCoverage.condition)
         ), held AS MATERIALIZED (
             SELECT o.activity_key, o.device_key, o.state, o.attempts, o.due_at
@@ -164,7 +164,7 @@ enum Continuations {
                 WHERE c.activity_key = r.activity_key AND c.device_key = r.device_key AND NOT c.handed_over
                   AND c.activitykit_id IS DISTINCT FROM r.activitykit_id
                   AND EXISTS (SELECT FROM starts AS o
-                              WHERE o.activity_key = c.activity_key AND o.device_key = c.device_key AND o.attempts > 0)
+                              WHERE o.activity_key = c.activity_key AND o.device_key = c.device_key AND o.attempts > 0 OFFSET 0)
                 OFFSET 0
             ) AS k
         ), past AS (
