@@ -123,7 +123,7 @@ extension Orchestrator {
     }
 
     /// The statement that makes starts of devices and announces them; it counts them.
-    private static func enrolment(of deviceKeys: [Int64], isReport: Bool) -> Query {
+    static func enrolment(of deviceKeys: [Int64], isReport: Bool) -> Query {
         """
         WITH enrolled AS (
             INSERT INTO starts (activity_key, device_key, state, due_at)

@@ -163,11 +163,14 @@ struct CatchUpTurn: Sendable {
                 to: leaving.map { TokenPushes.Push($0, alert: nil, heardIfRefused: $0.heardRevision) },
                 fixedPriority: .ten
             )
+        // Whoever follows again meanwhile still had this card then, and was not enrolled.
+        let enrolment = Orchestrator.enrolment(of: begun.map(\.deviceKey), isReport: false)
         try await store(
             exceptions.statements
-                + [Destination.forget(begun, settled: exceptions.settled(of: begun), activity.key)],
+                + [Destination.forget(begun, settled: exceptions.settled(of: begun), activity.key), enrolment],
             of: begun
         )
+        orchestrator.wakeUps.signal()
     }
 
     /// A worker that was paused past its lease stores nothing: its successor has read the rows and acts on them.

@@ -207,6 +207,25 @@ struct TopicAudienceTests {
         }
     }
 
+    @Test("Who follows again before the card has ended gets a new one")
+    func backBeforeTheEnd() async throws {
+        try await withWorld(policy: { $0.onUnfollow = .end }) { world in
+            try await world.register("d1", token: "5a01", user: "ada")
+            try await follow("ajax", user: "ada", in: world)
+            try await world.start(to: Self.audience("ajax"))
+            #expect(try await sent(in: world) == ["5a01"])
+            try await world.follow("d1", token: "aa01")
+            try await world.settle()
+            _ = world.recorder.take()
+            try await follow("psv", user: "ada", in: world)
+            try await follow("ajax", user: "ada", in: world)
+            try await world.settle()
+            let pushes = world.recorder.take()
+            #expect(pushes.map(\.destination) == ["aa01", "5a01"])
+            #expect(pushes.map(\.event) == ["end", "start"])
+        }
+    }
+
     @Test(
         "By policy a card whose start is on its way at the unfollow ends when it reports its token, unless its device is back",
         arguments: [OnUnfollow.keep, .end],

@@ -247,8 +247,9 @@ struct SchemaRelease: Sendable {
     private static let pendingCards = SchemaRelease(
         version: 6,
         rows: """
-            UPDATE subscriptions SET state = 'withheld', reason = 'pending', due_at = NULL, pending_since = now()
-            WHERE update_token = decode('aa06', 'hex')
+            INSERT INTO subscriptions (activity_key, device_key, mode, state, reason, update_token, pending_since)
+            SELECT activity_key, device_key, 'token', 'withheld', 'pending', decode('aa12', 'hex'), now()
+            FROM activities JOIN devices USING (bundle_id) WHERE activity_id = 'loaded' AND device_id = 'd2'
             """
     )
 }

@@ -37,6 +37,8 @@ struct PendingCardTests {
             #expect(card.reason == "pending" && card.pendingSince != nil)
             #expect(try await world.explain("d1").verdict.code == "waiting_to_begin")
             #expect(try await world.follow("d1", token: "aa01", card: "A").state == .due)
+            // The stamps of three changes in a second run ahead of the clock.
+            try await world.pass(5)
             try await world.settle()
             let pushes = world.recorder.take()
             #expect(pushes.map(\.score) == [3])
