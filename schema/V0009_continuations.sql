@@ -11,6 +11,7 @@ CREATE TABLE continuations (
     attempts       smallint NOT NULL,
     handed_over    boolean NOT NULL DEFAULT false,
     leaving        boolean NOT NULL DEFAULT false,
+    generation     bigint NOT NULL DEFAULT 0,
     update_token   bytea CHECK (length(update_token) BETWEEN 1 AND 256),
     due_at         timestamptz,
     failures       smallint NOT NULL DEFAULT 0,
@@ -27,6 +28,7 @@ COMMENT ON COLUMN continuations.attempts IS
 COMMENT ON COLUMN continuations.handed_over IS
     'The new card has the row in subscriptions. Reports of the old card change nothing any more.';
 COMMENT ON COLUMN continuations.leaving IS 'The old card had to end for other reasons, and so must the new one.';
+COMMENT ON COLUMN continuations.generation IS 'Of the report that told the token of the old card. An older report does not replace it.';
 COMMENT ON COLUMN continuations.update_token IS 'Where the end of the old card goes. Null once it has been sent.';
 COMMENT ON COLUMN continuations.due_at IS
     'When to send the end of the old card. The daemon that sends it moves this by its lease, so another one tries if it dies.';

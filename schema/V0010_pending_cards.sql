@@ -1,5 +1,5 @@
 -- version: 6
--- compatible_from: 1
+-- compatible_from: 6
 
 -- Cards that their apps have scheduled and that have not begun.
 

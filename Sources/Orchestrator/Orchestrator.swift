@@ -38,6 +38,9 @@ package final class Orchestrator: Sendable {
     let sweeps: ChannelSweepStore
     let deliveries: DeliveryTimes
     let channelGauges: ChannelGauges
+    /// So many channels of activities are asked for at the same time. Making one is not idempotent: what waits at Apple past
+    /// its deadline is asked for again, and then nobody knows of the first.
+    let channelRequests = Turnstile(width: 32)
     let heldConnections: HeldConnections
     let importer = SwiftImporter()
     let record: Record

@@ -9,7 +9,10 @@ extension SegmentGroup {
     /// find.
     func make(_ wanted: ChannelToMake) async throws -> SmallSegment.Answer {
         let identity = try await orchestrator.signing.identity(of: wanted.app, wanted.environment)
-        let outcome = await orchestrator.askForChannel(wanted, signing: identity)
+        let outcome = try await orchestrator.channelRequests.pass {
+            try Task.checkCancellation()
+            return await orchestrator.askForChannel(wanted, signing: identity)
+        }
         return switch outcome {
         case .created(let apnsID): .made(MadeChannel(wanted: wanted, apnsID: apnsID, identity: identity))
         case .failed(let outcome): .notMade(outcome)

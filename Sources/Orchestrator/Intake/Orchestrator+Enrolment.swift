@@ -109,13 +109,18 @@ extension Orchestrator {
     /// is certainly enrolled. A start that was withheld or failed for the old registration is tried again. One that is
     /// under way is tried again if it fails. `attempts` are kept, because an earlier push may have arrived.
     ///
-    /// `statements` come first, in the same transaction.
+    /// `statements` come first, in the same transaction. With an activity, for this one alone.
     ///
     /// `isReport`: the devices have registered. Otherwise their topics have changed, which tries nothing again that has
     /// failed.
-    func enrol(deviceKeys: [Int64], after statements: [Query] = [], isReport: Bool = true) async throws {
+    func enrol(
+        deviceKeys: [Int64],
+        in activityKey: Int64? = nil,
+        after statements: [Query] = [],
+        isReport: Bool = true
+    ) async throws {
         guard !deviceKeys.isEmpty else { return }
-        let enrolment = Self.enrolment(of: deviceKeys, isReport: isReport)
+        let enrolment = Self.enrolment(of: deviceKeys, in: activityKey, isReport: isReport)
         let rows = try await database.withYieldingTransaction { connection in
             try await connection.commit([.planningOnce] + statements + [enrolment])
         }
@@ -123,7 +128,7 @@ extension Orchestrator {
     }
 
     /// The statement that makes starts of devices and announces them; it counts them.
-    static func enrolment(of deviceKeys: [Int64], isReport: Bool) -> Query {
+    private static func enrolment(of deviceKeys: [Int64], in activityKey: Int64?, isReport: Bool) -> Query {
         """
         WITH enrolled AS (
             INSERT INTO starts (activity_key, device_key, state, due_at)
@@ -155,6 +160,7 @@ extension Orchestrator {
             LEFT JOIN start_tokens AS t
                 ON t.device_key = d.device_key AND t.type_name = a.type_name AND t.state = 'live'
             WHERE d.device_key = ANY(\(deviceKeys)) AND \(unescaped: Self.isReachable)
+              AND (\(activityKey)::bigint IS NULL OR a.activity_key = \(activityKey))
               AND NOT EXISTS (
                   SELECT FROM subscriptions AS s
                   WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key OFFSET 0

@@ -163,14 +163,16 @@ struct CatchUpTurn: Sendable {
                 to: leaving.map { TokenPushes.Push($0, alert: nil, heardIfRefused: $0.heardRevision) },
                 fixedPriority: .ten
             )
-        // Whoever follows again meanwhile still had this card then, and was not enrolled.
-        let enrolment = Orchestrator.enrolment(of: begun.map(\.deviceKey), isReport: false)
         try await store(
             exceptions.statements
-                + [Destination.forget(begun, settled: exceptions.settled(of: begun), activity.key), enrolment],
+                + [Destination.forget(begun, settled: exceptions.settled(of: begun), activity.key)],
             of: begun
         )
-        orchestrator.wakeUps.signal()
+        // Whoever follows again meanwhile still had this card then, and was not enrolled. In a transaction of its own: starts
+        // are locked before cards, and whoever followed before this one began is seen.
+        try await seeingDeletions {
+            try await orchestrator.enrol(deviceKeys: begun.map(\.deviceKey), in: activity.key, isReport: false)
+        }
     }
 
     /// A worker that was paused past its lease stores nothing: its successor has read the rows and acts on them.

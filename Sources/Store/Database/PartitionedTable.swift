@@ -29,7 +29,8 @@ struct PartitionedTable: Sendable {
             "SELECT pg_try_advisory_xact_lock(hashtextextended('tally/partitions/' || \(name), 0))"
         )
         guard try locked.single(Bool.self) == true else { return }
-        _ = try await connection.execute("SET LOCAL lock_timeout = '2s'")
+        // Whoever writes waits behind this, so it gives up at once. It has days for another try.
+        _ = try await connection.execute("SET LOCAL lock_timeout = '100ms'")
         for missing in try await missing(on: connection) {
             try await make(missing, on: connection)
         }

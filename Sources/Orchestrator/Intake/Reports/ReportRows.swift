@@ -106,15 +106,17 @@ struct ReportRows {
     private var token: Query {
         """
         WITH past AS (
-            UPDATE continuations AS k SET update_token = r.token, due_at = clock_timestamp(), failures = 0
-            FROM unnest(\(activityKeys), \(deviceKeys), \(tokens), \(activityKitIDs))
-                AS r(activity_key, device_key, token, activitykit_id)
+            UPDATE continuations AS k
+            SET update_token = r.token, generation = greatest(k.generation, r.generation), due_at = clock_timestamp(), failures = 0
+            FROM unnest(\(activityKeys), \(deviceKeys), \(tokens), \(generations), \(activityKitIDs))
+                AS r(activity_key, device_key, token, generation, activitykit_id)
             WHERE \(unescaped: Query.byKey("k", "r", "activity_key", "device_key"))
               AND k.activitykit_id = r.activitykit_id AND k.handed_over
+              AND \(unescaped: kind.hasGeneration ? "k.generation <= r.generation" : "true")
         )
         INSERT INTO subscriptions AS s (activity_key, device_key, mode, state, reason, frequent, update_token, generation,
             known_revision, confirmed_revision, heard_revision, due_at, pending_since, activitykit_id, registered_at,
-            started_at, check_at)
+            started_at, check_at, leaving)
         SELECT a.activity_key, d.device_key, 'token',
                CASE WHEN card.is_held THEN 'withheld'::subscription_state ELSE 'due' END,
                CASE WHEN card.is_held THEN '\(unescaped: WithheldReason.pending)' END,
@@ -122,7 +124,8 @@ struct ReportRows {
                greatest(a.revision - CASE WHEN known.revision > 0 THEN 1 ELSE 0 END, known.revision),
                CASE WHEN NOT card.is_held THEN clock_timestamp() END, CASE WHEN \(kind.isPending) THEN clock_timestamp() END,
                r.activitykit_id, clock_timestamp(), card.started_at, card.started_at + CASE WHEN \(kind.isPending)
-                   THEN \(lifetime) ELSE least(\(lifetime), \(unescaped: Self.continuation) * interval '1 hour') END
+                   THEN \(lifetime) ELSE least(\(lifetime), \(unescaped: Self.continuation) * interval '1 hour') END,
+               \(unescaped: Continuations.isLeaving("d.device_key"))
         FROM unnest(
             \(activityKeys), \(deviceKeys), \(tokens), \(generations), \(revisions), \(startTimes), \(activityKitIDs)
         ) AS r(activity_key, device_key, token, generation, revision, started_at, activitykit_id)

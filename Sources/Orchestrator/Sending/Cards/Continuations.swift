@@ -27,7 +27,7 @@ enum Continuations {
     static func canBegin(_ card: String) -> String {
         """
         (\(card).mode = 'token' AND \(card).state IN ('riding', 'due') AND NOT \(card).leaving
-         AND \(card).activitykit_id IS NOT NULL)
+         AND \(card).activitykit_id IS NOT NULL AND \(card).pending_since IS NULL)
         """
     }
 
@@ -74,17 +74,15 @@ enum Continuations {
         guard !cards.isEmpty else { return }
         let cards = cards.sorted()
         let begun = try await orchestrator.database.withYieldingTransaction { connection -> [CardKey] in
-            let rows = try await connection.pipeline([.planningOnce, beginning(cards)])[1]
-            var begun: [CardKey] = []
-            var new: [CardKey] = []
-            for (activityKey, deviceKey, isNew) in try rows.decoded(as: (Int64, Int64, Bool).self) {
-                let card = CardKey(activityKey: activityKey, deviceKey: deviceKey)
-                begun.append(card)
-                if isNew { new.append(card) }
-            }
+            // Devices first, as deletions do: the new rows refer to them.
+            let devices: Query = """
+                SELECT FROM devices WHERE device_key = ANY(\(cards.map(\.deviceKey))) ORDER BY device_key FOR KEY SHARE
+                """
+            let rows = try await connection.pipeline([.planningOnce, devices, beginning(cards)])[2]
+            let begun = try rows.decoded(as: (Int64, Int64).self).map { CardKey(activityKey: $0, deviceKey: $1) }
             guard !begun.isEmpty else { return [] }
             _ = try await connection.commit(
-                (new.isEmpty ? [] : CardKey.hold(new) + [question(new)]) + [SegmentRows.announce(cards: begun)]
+                CardKey.hold(begun) + [question(begun), SegmentRows.announce(cards: begun)]
             )
             return begun
         }
@@ -92,7 +90,7 @@ enum Continuations {
     }
 
     /// The starts are locked before the cards, as everybody does. Only devices of the audience with a start token are
-    /// started, and nothing is begun while sending is halted. A row says whether the card was not begun before.
+    /// started, and nothing is begun while sending is halted.
     private static func beginning(_ cards: [CardKey]) -> Query {
         """
         WITH cards AS MATERIALIZED (
@@ -132,8 +130,7 @@ enum Continuations {
                 renewed = false, reason = NULL
             RETURNING o.activity_key, o.device_key
         )
-        SELECT p.activity_key, p.device_key, w.activity_key IS NOT NULL
-        FROM pending AS p LEFT JOIN written AS w ON w.activity_key = p.activity_key AND w.device_key = p.device_key
+        SELECT activity_key, device_key FROM pending ORDER BY activity_key, device_key
         """
     }
 
@@ -171,11 +168,12 @@ enum Continuations {
             DELETE FROM subscriptions AS s USING begun AS k
             WHERE \(unescaped: Query.byKey("s", "k", "activity_key", "device_key"))
               AND s.activitykit_id = k.activitykit_id
-            RETURNING s.activity_key, s.device_key, s.activitykit_id, s.leaving,
+            RETURNING s.activity_key, s.device_key, s.activitykit_id, s.leaving, s.generation,
                 CASE WHEN s.state NOT IN ('over', 'dead') THEN s.update_token END AS update_token
         )
         UPDATE continuations AS k
-        SET handed_over = true, leaving = coalesce(past.leaving, false), update_token = past.update_token,
+        SET handed_over = true, leaving = coalesce(past.leaving, false), generation = coalesce(past.generation, 0),
+            update_token = past.update_token,
             due_at = CASE WHEN past.update_token IS NOT NULL THEN clock_timestamp() END
         FROM begun LEFT JOIN past USING (activity_key, device_key, activitykit_id)
         WHERE k.activity_key = ANY(ARRAY[begun.activity_key]) AND k.device_key = ANY(ARRAY[begun.device_key])

@@ -93,6 +93,7 @@ struct SegmentGroup: Sendable {
     private func giveBack(_ leases: [SegmentLease]) async {
         // Without a database the leases run out by themselves.
         try? await store.release(leases)
+        if !leases.isEmpty { orchestrator.wakeUps.signal() }
     }
 
     // MARK: Small segments
@@ -115,6 +116,8 @@ struct SegmentGroup: Sendable {
         case answered(Answered)
         /// Its results are stored, and its lease is over.
         case settled(SmallSegment)
+        /// The same of channels that Apple has made, and whether some may be due again.
+        case kept([MadeChannel], mayHaveMore: Bool)
         /// Time to store answers and to keep leases alive.
         case time
     }
@@ -138,20 +141,32 @@ struct SegmentGroup: Sendable {
             var kept = ContinuousClock.now
             var mayHaveMore = false
             var sent: [Answered] = []
+            var made: [MadeChannel] = []
+            var unanswered = small.count
             var unsettled: [Answered] = []
             var settling = 0
             while !open.isEmpty, let ended = await group.next() {
+                var isTime = false
                 switch ended {
-                case .answered(let answered) where answered.isComplete:
-                    open.remove(answered.segment.lease)
-                    sent.append(answered)
                 case .answered(let answered):
-                    unsettled.append(answered)
+                    unanswered -= 1
+                    if let channel = answered.made {
+                        made.append(channel)
+                    } else if answered.isComplete {
+                        open.remove(answered.segment.lease)
+                        sent.append(answered)
+                    } else {
+                        unsettled.append(answered)
+                    }
+                case .kept(let channels, let areDue):
+                    open.subtract(channels.map(\.wanted.lease))
+                    mayHaveMore = areDue || mayHaveMore
                 case .settled(let segment):
                     open.remove(segment.lease)
                     settling -= 1
                     mayHaveMore = true
                 case .time:
+                    isTime = true
                     mayHaveMore = await complete(sent) || mayHaveMore
                     sent = []
                     if kept.duration(to: .now) >= keeping {
@@ -159,7 +174,14 @@ struct SegmentGroup: Sendable {
                         // Without a database they run out, and what comes of them is not stored.
                         try? await store.renew(Array(open))
                     }
-                    group.addTask { await Self.wait(interval) }
+                    // When cancelled it would come at once, over and over.
+                    if !Task.isCancelled { group.addTask { await Self.wait(interval) } }
+                }
+                // Beside the others, whose leases are kept alive meanwhile: what cannot be stored goes back to Apple.
+                if !made.isEmpty, isTime || unanswered == 0 {
+                    let channels = made
+                    made = []
+                    group.addTask { await .kept(channels, mayHaveMore: keep(channels)) }
                 }
                 while settling < Self.mostSettling, let next = unsettled.popLast() {
                     settling += 1
@@ -178,14 +200,7 @@ struct SegmentGroup: Sendable {
 
     /// - Returns: Whether some may be due again.
     private func complete(_ sent: [Answered]) async -> Bool {
-        let made = sent.compactMap(\.made)
-        let areMadeDue = made.isEmpty ? false : await keep(made)
-        let arePushedDue = await complete(sent.map(\.segment))
-        return areMadeDue || arePushedDue
-    }
-
-    private func complete(_ sent: [SmallSegment]) async -> Bool {
-        let (rings, broadcasts) = (sent.compactMap(\.ring), sent.compactMap(\.broadcast))
+        let (rings, broadcasts) = (sent.compactMap(\.segment.ring), sent.compactMap(\.segment.broadcast))
         do {
             let areRingsDue = try await rings.isEmpty ? false : store.complete(rings)
             let areChannelsDue = try await broadcasts.isEmpty ? false : store.complete(broadcasts)
