@@ -29,7 +29,8 @@ struct HangingStoreTests {
         let tokens = ProviderTokens(store: store)
         let identity = try testIdentity()
         #expect(try await tokens.token(for: identity, until: .now + .seconds(60)) == old.token)
-        let due = ContinuousClock.now + .seconds(12)
+        // It gives up after a third of the time. The rest is for a machine that is busy with other tests.
+        let due = ContinuousClock.now + .seconds(30)
         #expect(try await tokens.token(for: identity, until: due) == old.token)
         #expect(store.isExhausted, "it was asked again")
         #expect(.now < due, "there is time left to send")
