@@ -181,8 +181,9 @@ final class RealTally: LifeServer {
     }
 
     func shownRevision(_ activity: String, on device: String) async throws -> Int {
-        let page = try await world.orchestrator.subscriptions(world.app, ActivityID(stored: activity), PageRequest())
-        return page.items.first { $0.deviceID.rawValue == device }?.shownRevision.map { Int($0) } ?? 0
+        // The backend may not have started it yet; then Tally shows no card of it.
+        let page = try? await world.orchestrator.subscriptions(world.app, ActivityID(stored: activity), PageRequest())
+        return page?.items.first { $0.deviceID.rawValue == device }?.shownRevision.map { Int($0) } ?? 0
     }
 }
 

@@ -171,47 +171,8 @@ extension Universe {
         let expected = follows.filter { !$0.value.isEmpty }
         guard stored == expected else { throw BrokenPromise(1, "\(expected) is followed, and \(stored) is stored") }
     }
-
     private func liveMatches() async throws -> Set<String> {
         let rows = try await clock.database.query("SELECT activity_id FROM activities WHERE state = 'live'")
         return Set(try rows.decoded(as: String.self))
     }
-
-    /// By the policy `end`, a card ends where its device leaves the audience by its topics, and nowhere else. The last
-    /// scene of a life: the policy was `keep` before, so all cards were there.
-    func checkUnfollow() async throws {
-        guard hasTopics else { return }
-        _ = try await anyDaemon().orchestrator
-            .patchType(Self.app, Self.game, TypePatch(policy: ["on_unfollow": "end"]))
-        let before = follows
-        let stood = try await liveMatches()
-        let cards = try await tables.cards().filter { $0.mode == "token" && ["riding", "due"].contains($0.state) }
-        let shown = Set(apple.with { $0.phones.flatMap(\.cards).filter(\.isShown).compactMap(\.updateToken) })
-        for name in before.keys.sorted() where chance(60) { try await setTopics(of: name, .whole([]), to: []) }
-        for _ in 0..<3 {
-            try await settle()
-            try await pass(milliseconds: 20_000)
-        }
-        try await settle()
-        let live = try await liveMatches().intersection(stood)
-        let ended = Set(
-            apple.with { $0.phones.flatMap(\.cards).filter { !$0.isShown }.compactMap(\.updateToken) }
-        )
-        for (match, device, audience) in pairs where live.contains(match) {
-            let card = cards.first { $0.activity == match && $0.device == device }
-            guard let token = card?.token, shown.contains(token) else { continue }
-            let was = isReached(device, by: audience, before)
-            let isNow = isReached(device, by: audience, follows)
-            if isNow, ended.contains(token) {
-                throw BrokenPromise(2, "\(device) follows \(match), and its card was ended")
-            }
-            if was, !isNow, !ended.contains(token) {
-                throw BrokenPromise(2, "\(device) does not follow \(match) any more, and still shows it")
-            }
-        }
-    }
-}
-
-extension Card {
-    fileprivate var isShown: Bool { !isEnded && !isGone }
 }

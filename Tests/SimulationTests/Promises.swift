@@ -42,7 +42,6 @@ extension Universe {
         try await checkChannelsAtApple()
         try await checkRings()
         try await checkMerges()
-        try await checkUnfollow()
         try await checkRetention()
         try await checkTakeover()
     }
