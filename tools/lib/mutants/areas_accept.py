@@ -60,8 +60,8 @@ reports.query("end-of-another-card-ends", ROWS, "AND NOT ", "OR ", at="newGenera
 reports.query("known-state-is-not-confirmed", ROWS, "CASE WHEN is_news OR is_other THEN EXCLUDED.confirmed_revision ELSE s.confirmed_revision END",
               "EXCLUDED.confirmed_revision")
 reports.query("expired-card-is-served", ROWS, "CASE WHEN is_over THEN 'over' WHEN is_held THEN 'withheld'", "CASE WHEN is_held THEN 'withheld'")
-reports.query("pending-card-is-served", ROWS, "THEN a.state <> 'ended' AND (", "THEN false AND (")
-reports.query("end-is-kept-from-a-pending-card", ROWS, "THEN a.state <> 'ended' AND (", "THEN (")
+reports.query("pending-card-is-served", ROWS, "AND a.state <> 'ended'\n", "AND false\n")
+reports.query("end-is-kept-from-a-pending-card", ROWS, "AND a.state <> 'ended'\n", "\n")
 reports.string("begun-card-is-taken-for-the-same", ROWS, "((s.pending_since IS NULL) = (EXCLUDED.pending_since IS NULL))", "true")
 reports.expression("pending-card-is-not-announced", "Orchestrator/Intake/Reports/ReportGroup.swift", "!pending.isEmpty", "false")
 reports.query("leaving-is-forgotten", ROWS, "leaving = s.leaving AND s.state = 'waiting_for_token'", "leaving = false")
