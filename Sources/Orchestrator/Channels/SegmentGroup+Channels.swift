@@ -19,7 +19,7 @@ extension SegmentGroup {
         }
     }
 
-    /// Stores what Apple has made. What cannot be stored is asked for again after a pause.
+    /// Stores what Apple has made. If that fails, the group asks Apple again after a pause.
     ///
     /// - Returns: Whether some segments may be due again.
     func keep(_ made: [MadeChannel]) async -> Bool {

@@ -58,29 +58,6 @@ struct CatchUpOrderTests {
         }
     }
 
-    @Test("The app's version is looked up for the cards of a page, however many are due")
-    func versionsOfThePage() async throws {
-        var settings = OrchestratorSettings()
-        settings.stretchSize = 5
-        try await withWorld(settings: settings, connections: 1) { world in
-            try await world.start()
-            try await world.crowd(3_000)
-            try await world.settle()
-            try await world.update(score: 1)
-            try await world.database.execute(
-                "UPDATE subscriptions SET state = 'due', due_at = now(), known_revision = 1"
-            )
-            // The server plans for what it has counted: thousands are due.
-            try await world.database.execute("ANALYZE")
-            let turn = try await turn(in: world, through: .max, CatchUpPlace())
-            _ = world.recorder.take()
-            let before = try await world.rowsRead("devices")
-            _ = try await turn.run()
-            #expect(world.recorder.take().count == 5)
-            #expect(try await world.rowsRead("devices") - before < 100)
-        }
-    }
-
     @Test("Cards that are due again at once do not keep the others waiting")
     func goesRound() async throws {
         var settings = OrchestratorSettings()
