@@ -29,7 +29,8 @@ leases.query("announced-work-is-overlooked", STORE, "wakes = s.wakes + 1", "wake
              at="wakes = s.wakes + 1\n                FROM woken")
 leases.query("small-ring-is-not-on-record", f"{SENDING}/ChangeStore.swift", "is_sent = true", "is_sent = c.is_sent", at="UPDATE changes AS c SET is_sent = true")
 BROADCAST = f"{SENDING}/Broadcasts/PlainBroadcast.swift"
-leases.string("plain-broadcast-jumps-over-alerts", f"{SENDING}/SmallRings/RoutineUpdate.swift", "AND NOT \\(isStateAlone(\"n\"))", "AND false")
+leases.string("plain-broadcast-jumps-over-alerts", f"{SENDING}/SmallRings/RoutineUpdate.swift", "AND NOT ", "AND false AND ",
+              at="AND NOT \\(isStateAlone(\"n\"))")
 leases.query("plain-broadcast-merges-over-a-ring", f"{SENDING}/ChangeStore.swift", "min(coalesce(o.lap_revision, o.completed_revision + 1))", "u.newer")
 leases.statement("plain-broadcast-merges-nothing", BROADCAST, "guard change.revision > begun + 1 else { return nil }", "return nil")
 leases.statement("refused-for-good-is-repeated", f"{SENDING}/Broadcasts/SegmentGroup+Broadcasts.swift",

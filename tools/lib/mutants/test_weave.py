@@ -72,6 +72,11 @@ class WeaveTests(unittest.TestCase):
             with self.assertRaisesRegex(Failure, "area/x: .* times, not once"):
                 woven_source(source, lambda area: area.expression("x", "M/file.swift", "b + 1", "b"))
 
+    def test_a_string_in_an_interpolation_is_refused(self):
+        source = 'let q = "AND \\(f("n"))"\n'
+        with self.assertRaisesRegex(Failure, "area/x"):
+            woven_source(source, lambda area: area.string("x", "M/file.swift", 'AND \\(f("n"))', "AND false"))
+
     def test_mutants_that_overlap_are_refused(self):
         def add(area):
             area.expression("x", "M/file.swift", "a + b", "a")

@@ -1,5 +1,6 @@
 """Weaves all mutants into copies of the sources, so that one build holds them all and a number picks one."""
 
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -12,6 +13,9 @@ import Glibc
 /// The mutant that this process tries.
 let activeMutant = getenv("TALLY_MUTANT").flatMap { Int(String(cString: $0)) } ?? 0
 """
+
+#: A string within an interpolation. To quote what holds one would escape its marks, which Swift does not read.
+QUOTE_IN_INTERPOLATION = re.compile(r'\\\([^\n]*"')
 
 
 def woven(mutants, root):
@@ -80,6 +84,8 @@ def choice(original, numbered):
         return ternary(numbered, f"({original})", lambda text: f"({text})")
     if kind == "query" and any("\\(" in text for text in [original, *(mutant.replace for _, mutant in numbered)]):
         raise Failure(f"an interpolation in SQL: {names(numbered)}")
+    if any(QUOTE_IN_INTERPOLATION.search(text) for text in [original, *(mutant.replace for _, mutant in numbered)]):
+        raise Failure(f"a quotation mark in an interpolation, which does not build: {names(numbered)}")
     label = "unescaped: " if kind == "query" else ""
     return f"\\({label}{ternary(numbered, quoted(original), quoted)})"
 
