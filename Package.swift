@@ -151,6 +151,15 @@ let package = Package(
             ]
         ),
 
+        // Apps, keys, types, devices, topics.
+        .target(
+            name: "Registry",
+            dependencies: [
+                "APITypes", "ActivityModel", "Cryptography", "JSON", "JSONSchema", "Postgres", "Store", "SwiftContent",
+                "SwiftImporter", logging, serviceLifecycle,
+            ]
+        ),
+
         // Reads what the others have written.
         .target(
             name: "Record",
@@ -183,9 +192,8 @@ let package = Package(
         .target(
             name: "Orchestrator",
             dependencies: [
-                "APITypes", "ActivityModel", "APNSTransport", "Cryptography", "Doctor", "JSON", "JSONSchema",
-                "Ownership", "Postgres", "Record", "Store", "SwiftContent", "SwiftImporter", "Webhooks",
-                logging, metrics, serviceLifecycle,
+                "APITypes", "ActivityModel", "APNSTransport", "Doctor", "JSON", "Ownership", "Postgres", "Record",
+                "Registry", "Store", "Webhooks", logging, metrics, serviceLifecycle,
             ]
         ),
         .target(name: "APITypes", dependencies: ["ActivityModel", "JSON", "SwiftContent"]),
@@ -199,7 +207,8 @@ let package = Package(
             name: "HTTPAPI",
             dependencies: [
                 "APITypes", "ActivityModel", "Console", "Cryptography", "HTTP1Server", "JSON", "Orchestrator",
-                "Record", "Store", httpTypes, nioCore, nioHTTP1, logging, metrics, coreMetrics, serviceLifecycle,
+                "Record", "Registry", "Store", httpTypes, nioCore, nioHTTP1, logging, metrics, coreMetrics,
+                serviceLifecycle,
             ],
             // Links to docs/, and the page that tools/reference makes.
             exclude: ["Documents"],
@@ -348,15 +357,15 @@ let package = Package(
             name: "OrchestratorTests",
             dependencies: [
                 "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "Doctor", "JSON", "Orchestrator",
-                "OrchestratorTestSupport", "Ownership", "Postgres", "Record", "Schema", "Store", "TestSupport",
-                "Webhooks", "tally-import", logging, metrics, metricsTestKit, serviceLifecycle,
+                "OrchestratorTestSupport", "Ownership", "Postgres", "Record", "Registry", "Schema", "Store",
+                "TestSupport", "Webhooks", "tally-import", logging, metrics, metricsTestKit, serviceLifecycle,
             ]
         ),
         .testTarget(
             name: "SimulationTests",
             dependencies: [
                 "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "JSON", "Orchestrator", "Ownership",
-                "Postgres", "Schema", "Store", "TestSupport", logging,
+                "Postgres", "Registry", "Schema", "Store", "TestSupport", logging,
             ]
         ),
         .testTarget(
@@ -369,7 +378,7 @@ let package = Package(
             name: "HTTPAPITests",
             dependencies: [
                 "APITypes", "ActivityModel", "Cryptography", "HTTP1Server", "HTTPAPI", "JSON", "Orchestrator",
-                "OrchestratorTestSupport", "Postgres", "Record", "Schema", "Store", "TestSupport",
+                "OrchestratorTestSupport", "Postgres", "Record", "Registry", "Schema", "Store", "TestSupport",
                 httpTypes, nioCore, nioEmbedded, nioHTTP1, nioPosix, logging, metrics, coreMetrics,
                 serviceLifecycle,
             ]

@@ -2,6 +2,7 @@ package import APITypes
 package import ActivityModel
 package import Orchestrator
 package import Record
+package import Registry
 package import Store
 
 /// The operations that the routes call. `Orchestrator` implements it; tests use other implementations, without a

@@ -1,20 +1,20 @@
 package import APITypes
-import Cryptography
 import Doctor
 package import Logging
 package import Metrics
 import Ownership
 package import Postgres
 import Record
+import Registry
 package import ServiceLifecycle
 package import Store
-import SwiftImporter
 package import Webhooks
 
 /// Accepts changes, keeps them, and gets every phone to show the newest one.
 ///
-/// One value for the whole daemon. Its operations are in the extensions in the folders beside this file: `Registry`
-/// (apps, keys, types, devices), `Intake` (start, update, end, subscriptions), `Channels` and `Schedules`.
+/// One value for the whole daemon. Its operations are in the extensions in the folders beside this file: `Intake`
+/// (start, update, end, subscriptions), `Channels` and `Schedules`. Rooms of their own answer the others: `Registry`
+/// (apps, keys, types, devices), `Record`, `Webhooks` and `Doctor`.
 /// ``services`` run in the background.
 ///
 /// Operations throw `Problem` for what the caller did wrong and `PostgresError` when the database is away.
@@ -22,12 +22,10 @@ package final class Orchestrator: Sendable {
     /// The room below all others.
     let store: Store
     package let sender: any PushSender
-    let registry = RegistryCaches()
-    let tickets: TicketSeal
+    /// Apps, keys, types and devices.
+    let registry: Registry
     /// What time it is where tickets are over.
     let clock: DatabaseClock
-    /// The SHA-256 of the bootstrap key, if there is one.
-    let bootstrapHash: [UInt8]?
     let wakeUps = WakeUps()
     let dueWork: DueWork
     let intake: Intake
@@ -42,11 +40,9 @@ package final class Orchestrator: Sendable {
     /// its deadline is asked for again, and then nobody knows of the first.
     let channelRequests = Turnstile(width: 32)
     let heldConnections: HeldConnections
-    let importer = SwiftImporter()
     let record: Record
     /// What never changes of an activity, by its ids.
     let facts: ExpiringCache<ActivityFacts.Name, ActivityFacts>
-    let versionUse: VersionUse
     let counter: DeliveryCounter
     let partitions: PartitionKeeper
     let webhookRoom: Webhooks
@@ -71,9 +67,8 @@ package final class Orchestrator: Sendable {
         )
         self.sender = sender
         doctor = Doctor(store: store, hosts: sender)
-        tickets = TicketSeal(keys: masterKeys)
         clock = DatabaseClock(database: database)
-        bootstrapHash = settings.bootstrapKey.map { SHA256.hash($0) }
+        registry = Registry(store: store, clock: clock, wake: { [wakeUps] in wakeUps.signal() })
         // Twice, so that every other daemon has looked for work meanwhile.
         segments = SegmentStore(
             database: database,
@@ -101,11 +96,6 @@ package final class Orchestrator: Sendable {
         )
         counter = DeliveryCounter(database: database)
         facts = ExpiringCache(lifetime: .seconds(60), limit: 100_000) { ContinuousClock().now }
-        versionUse = VersionUse(
-            database: database,
-            pageSize: settings.stretchSize,
-            lastFollowers: ExpiringCache(lifetime: .seconds(60), limit: 10_000) { ContinuousClock().now }
-        )
     }
 
     /// Keeps this daemon's partitions. Start it last: then it stops first, and other daemons have the partitions before
@@ -125,7 +115,7 @@ package final class Orchestrator: Sendable {
             ScheduleRunner(orchestrator: self),
             PushQueue(orchestrator: self),
             RetentionDuty(orchestrator: self),
-            RejudgementDuty(orchestrator: self),
+            registry.duty,
             HaltPatrol(orchestrator: self),
             doctor.gauges,
             record.feed,

@@ -2,6 +2,7 @@ import APITypes
 import HTTPTypes
 import JSON
 import Orchestrator
+import Registry
 import Testing
 
 @testable import HTTPAPI

@@ -1,6 +1,6 @@
 import APITypes
 import ActivityModel
-import Orchestrator
+import Registry
 
 extension Access {
     /// Checks that the caller may use the route. It runs before any look-up, so that a key learns nothing about other

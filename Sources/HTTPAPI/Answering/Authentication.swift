@@ -1,6 +1,6 @@
 import APITypes
 import HTTPTypes
-import Orchestrator
+import Registry
 
 /// Identifies the caller by the API key or ticket.
 struct Authentication: Sendable {

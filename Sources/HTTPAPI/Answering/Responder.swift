@@ -3,7 +3,7 @@ import HTTP1Server
 import HTTPTypes
 import JSON
 import Logging
-import Orchestrator
+import Registry
 import Store
 
 /// Answers requests with the steps that all routes share.

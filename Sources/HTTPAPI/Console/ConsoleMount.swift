@@ -4,7 +4,7 @@ import HTTP1Server
 import HTTPTypes
 import JSON
 import NIOCore
-import Orchestrator
+import Registry
 import Synchronization
 
 /// Serves the console on the API's listener: turns HTTP requests into the console's, and its calls into the API's.

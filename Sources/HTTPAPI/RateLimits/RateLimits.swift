@@ -1,6 +1,6 @@
 import APITypes
 import ActivityModel
-import Orchestrator
+import Registry
 
 /// The request limits of all callers. The configuration sets the limit of API keys. A ticket's limit is as much as the
 /// app on one phone can need.

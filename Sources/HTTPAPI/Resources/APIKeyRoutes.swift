@@ -1,6 +1,6 @@
 import APITypes
 import HTTPTypes
-import Orchestrator
+import Registry
 
 extension Route {
     /// `/v1/api-keys`, for admins. An admin key that is bound to an app lists, creates and revokes only keys of that

@@ -1,7 +1,7 @@
 import APITypes
 import ActivityModel
 import HTTPTypes
-import Orchestrator
+import Registry
 
 extension Route {
     private static let one = "/v1/apps/{bundle_id}/activities/{activity_id}"

@@ -1,7 +1,7 @@
 import APITypes
 import ActivityModel
 import HTTPTypes
-import Orchestrator
+import Registry
 
 extension Route {
     /// `/v1/apps`. Only an unbound admin key creates or deletes apps. A bound key reads its own app.

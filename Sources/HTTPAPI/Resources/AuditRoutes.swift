@@ -1,7 +1,7 @@
 import APITypes
 import ActivityModel
 import HTTPTypes
-import Orchestrator
+import Registry
 
 extension Route {
     /// `/v1/audit`: operator actions. A bound key reads those on its app.

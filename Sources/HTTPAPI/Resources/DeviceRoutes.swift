@@ -1,7 +1,7 @@
 import APITypes
 import ActivityModel
 import HTTPTypes
-import Orchestrator
+import Registry
 
 extension Route {
     /// `…/devices`, and what is known of a user.

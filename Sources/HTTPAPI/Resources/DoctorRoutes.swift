@@ -1,6 +1,6 @@
 import APITypes
 import HTTPTypes
-import Orchestrator
+import Registry
 
 extension Route {
     /// `/v1/doctor`. A bound key gets only the checks of its app.

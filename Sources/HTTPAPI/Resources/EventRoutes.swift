@@ -3,7 +3,7 @@ import APITypes
 import ActivityModel
 import CoreMetrics
 import HTTPTypes
-import Orchestrator
+import Registry
 import Store
 
 extension Route {

@@ -1,7 +1,7 @@
 import APITypes
 import HTTPTypes
 import JSON
-import Orchestrator
+import Registry
 
 extension Route {
     /// `/health/live`: the process runs. `/health/ready`: it can do its work.

@@ -3,6 +3,7 @@ import ActivityModel
 import Cryptography
 import JSON
 import Orchestrator
+import Registry
 import Store
 
 /// Carries out the operations of one caller together, and turns what becomes of them into results.

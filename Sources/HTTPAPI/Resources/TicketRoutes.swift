@@ -1,7 +1,7 @@
 import APITypes
 import ActivityModel
 import HTTPTypes
-import Orchestrator
+import Registry
 
 extension Route {
     /// `…/registration-tickets`, and the keys with which backends sign tickets themselves. `Idempotency-Key` has no effect here, because neither a ticket nor a

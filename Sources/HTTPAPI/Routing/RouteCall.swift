@@ -2,7 +2,7 @@ import APITypes
 import ActivityModel
 import Cryptography
 import JSON
-import Orchestrator
+import Registry
 import Store
 
 /// One request as its handler gets it: authenticated, with its query checked and its body read.

@@ -4,6 +4,7 @@ import Cryptography
 import HTTP1Server
 import JSON
 import Orchestrator
+import Registry
 import ServiceLifecycle
 import Store
 

@@ -3,7 +3,7 @@ import APITypes
 import HTTP1Server
 import JSON
 import NIOCore
-import Orchestrator
+import Registry
 import ServiceLifecycle
 
 /// A stream of server-sent events (HTML Living Standard, "Server-sent events") to one reader.

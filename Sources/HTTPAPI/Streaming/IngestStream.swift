@@ -3,7 +3,7 @@ import ActivityModel
 import HTTP1Server
 import JSON
 import NIOCore
-import Orchestrator
+import Registry
 import ServiceLifecycle
 import Store
 

@@ -1,5 +1,5 @@
 import HTTP1Server
-import Orchestrator
+import Registry
 import Store
 
 /// The request's headers for a stream, and the functions that its connection provides.

@@ -43,7 +43,7 @@ struct HaltPatrol: Service, CustomStringConvertible {
                 SELECT s.activity_key, s.device_key FROM subscriptions AS s JOIN activities AS a USING (activity_key)
                 WHERE h.is_due AND s.state = 'rejected' AND s.rejected_at >= h.suspect_from
                   AND a.bundle_id = h.bundle_id AND a.environment = h.environment
-                  AND (a.state = 'live' OR a.ended_at > clock_timestamp() - \(ActivitySnapshot.longestCard))
+                  AND (a.state = 'live' OR a.ended_at > clock_timestamp() - \(CardLife.longest))
                 ORDER BY s.rejected_at LIMIT 1
             ) AS card ON true
             LEFT JOIN LATERAL (

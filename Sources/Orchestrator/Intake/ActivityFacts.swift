@@ -64,7 +64,7 @@ extension ActivityFacts {
         let selection: Query = """
             SELECT a.bundle_id, a.activity_id, a.activity_key, a.type_name, a.environment::text, a.delivery::text,
                    a.attributes::text, c.alert::text,
-                   coalesce(a.ended_at < clock_timestamp() - \(ActivitySnapshot.longestCard), false)
+                   coalesce(a.ended_at < clock_timestamp() - \(CardLife.longest), false)
             FROM unnest(\(names.map(\.app.rawValue)), \(names.map(\.id.rawValue))) AS n(bundle_id, activity_id)
             JOIN activities AS a USING (bundle_id, activity_id)
             JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = 1

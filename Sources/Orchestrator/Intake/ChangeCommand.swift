@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import Registry
 import Store
 
 /// One update or end that is valid by itself and waits to be accepted.

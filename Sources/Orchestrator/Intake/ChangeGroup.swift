@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import Registry
 import Store
 
 /// One transaction of the intake: lock, read, decide, write. Each change is judged on its own; one that is refused

@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import Logging
 import Postgres
+import Registry
 import ServiceLifecycle
 import Store
 

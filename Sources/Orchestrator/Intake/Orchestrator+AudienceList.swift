@@ -1,6 +1,7 @@
 package import APITypes
 package import ActivityModel
 import Postgres
+import Registry
 package import Store
 
 /// A page of a long list of users and devices.

@@ -1,6 +1,7 @@
 package import APITypes
 package import ActivityModel
 import Postgres
+import Registry
 package import Store
 
 extension Orchestrator {
@@ -46,7 +47,7 @@ extension Orchestrator {
         within limit: IntakeLimit? = nil
     ) async -> [Result<ChangeAnswer, any Error>] {
         let limit = limit ?? intakeLimit
-        let answers = await withCurrentTypes(changes) { await judge($0, within: limit) }
+        let answers = await registry.withCurrentTypes(changes) { await judge($0, within: limit) }
         for (change, answer) in zip(changes, answers) {
             if case .failure(let problem as Problem) = answer, (400..<500).contains(problem.status) {
                 tell(problem, refusing: change)
@@ -120,7 +121,7 @@ extension Orchestrator {
         let obstacles = doubtful.flatMap { command in
             command.contentState.map { followers.obstacles(to: $0, of: command.activity) } ?? []
         }
-        return try await versionUse.unused(obstacles)
+        return try await registry.versionUse.unused(obstacles)
     }
 
     /// The changes that wait to be accepted.

@@ -2,6 +2,7 @@ package import APITypes
 package import ActivityModel
 import JSON
 import Postgres
+import Registry
 import Store
 
 extension Orchestrator {
@@ -33,15 +34,15 @@ extension Orchestrator {
                 return try await finish(CountedAnswer(known, for: idempotency))
             }
         }
-        let rows = try await database.pipeline([Self.environments(of: app), StoredStart.selection(app, id)])
-        let environment = try Self.environment(request.environment, in: rows[0])
+        let rows = try await database.pipeline([Registry.environments(of: app), StoredStart.selection(app, id)])
+        let environment = try Registry.environment(request.environment, in: rows[0])
         // A replay is judged against the stored start alone; what the type or its policy say now does not matter.
         if let stored = try StoredStart.read(rows[1]) {
             return try await replay(stored, app, id, request, idempotency)
         }
         let appVersions = try await AudienceVersions.read(request.audience, of: app, environment, from: database)
         let accepted = try await keepingAnswer {
-            try await withCurrentType {
+            try await registry.withCurrentType {
                 try await insertStart(app, id, environment, request, appVersions, idempotency)
             }
         }
@@ -113,33 +114,6 @@ extension Orchestrator {
         facts.store(ActivityFacts(proposal, key: started.key), for: name, lookedUpIn: generation)
         wakeUps.signal()
         return try await finish(started.draft)
-    }
-
-    /// The environment that a request means: its own, else production if the app has it, else the only one.
-    func environment(_ requested: APNSEnvironment?, of app: BundleID) async throws -> APNSEnvironment {
-        try Self.environment(requested, in: await database.query(Self.environments(of: app)))
-    }
-
-    private static func environments(of app: BundleID) -> Query {
-        """
-        SELECT k.environment::text FROM apps AS p LEFT JOIN signing_keys AS k USING (bundle_id)
-        WHERE p.bundle_id = \(app.rawValue)
-        """
-    }
-
-    private static func environment(_ requested: APNSEnvironment?, in rows: Rows) throws -> APNSEnvironment {
-        let words = try rows.decoded(as: String?.self)
-        guard !words.isEmpty else { throw Problem.notFound("the app") }
-        let configured = try words.compactMap { $0 }.map { word -> APNSEnvironment in try .stored(word) }
-        let environment = requested ?? (configured.contains(.production) ? .production : configured.first)
-        guard let environment, configured.contains(environment) else {
-            throw Problem.invalidRequest(
-                pointer: JSONPointer().appending("environment"),
-                code: FieldError.invalidValue,
-                message: "The app has no key for this environment."
-            )
-        }
-        return environment
     }
 }
 

@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import Registry
 import Store
 
 /// One update or end as it was asked for, before anything is known of its activity.

@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import Registry
 import Store
 
 /// A start that is valid by itself, and how it is written.

@@ -55,10 +55,6 @@ struct ActivitySnapshot: Sendable {
 
     /// The revision that a walk has to turn to next. The end waits for nothing (promise 5).
     var target: Revision { state == .ended ? newest : barrier ?? newest }
-
-    /// How long after the end a card that never heard of it is there at most: Apple's 8 h of life and 4 h on the Lock
-    /// Screen.
-    static let longestCard = Duration.seconds(12 * 3600)
 }
 
 extension ActivitySnapshot {
@@ -71,7 +67,7 @@ extension ActivitySnapshot {
                EXISTS (SELECT FROM changes AS c
                 WHERE c.activity_key = a.activity_key AND c.must_deliver AND c.revision = begun.revision),
                CASE WHEN a.enrolment_due THEN a.enrolled_members END, a.enrolled_devices, a.enrolled_rule, a.enrolled_follow,
-               coalesce(a.ended_at < clock_timestamp() - \(longestCard), false),
+               coalesce(a.ended_at < clock_timestamp() - \(CardLife.longest), false),
                h.probes, h.probe_at - clock_timestamp(),
                (SELECT CASE WHEN bool_and(c.min_interval_seconds IS NOT NULL)
                     THEN \(unescaped: lastPush) + min(c.min_interval_seconds) * interval '1 second' - clock_timestamp() END

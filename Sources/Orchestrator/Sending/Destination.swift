@@ -1,5 +1,6 @@
 import ActivityModel
 import Postgres
+import Registry
 
 /// One update token to send to.
 struct Destination: Sendable {

@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import Registry
 import Store
 
 /// Makes sure that it is known, before devices have cards, whether their apps can decode what the activities send.
@@ -117,7 +118,7 @@ struct AppVersionAdmission {
         )
         var types: [RegistryCaches.TypeKey: TypeContext] = [:]
         for (app, name) in try rows.decoded(as: (String, String).self) {
-            let type = try await orchestrator.typeContext(BundleID(stored: app), ActivityTypeName(stored: name)) {
+            let type = try await orchestrator.registry.typeContext(BundleID(stored: app), ActivityTypeName(stored: name)) {
                 try await connection.query($0)
             }
             types[type.key] = type

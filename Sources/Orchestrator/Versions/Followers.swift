@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import Registry
 import Store
 
 /// The app versions that follow the activities of a group of changes, and what accepted states mean to them.

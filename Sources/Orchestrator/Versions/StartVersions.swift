@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import Registry
 import Store
 
 /// Whether the devices of a batch of starts can decode what they would be started with: attributes, which never change,

@@ -1,4 +1,5 @@
 import Postgres
+import Registry
 import Store
 
 /// Takes cards off a ring that could not decode the newest state, and brings those back that can again, before it sends

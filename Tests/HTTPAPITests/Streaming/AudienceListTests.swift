@@ -5,6 +5,7 @@ import NIOCore
 import Orchestrator
 import OrchestratorTestSupport
 import Postgres
+import Registry
 import Store
 import Synchronization
 import JSON

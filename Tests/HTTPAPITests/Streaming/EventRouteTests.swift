@@ -3,6 +3,7 @@ import ActivityModel
 import HTTPTypes
 import JSON
 import Orchestrator
+import Registry
 import Testing
 
 @testable import HTTPAPI

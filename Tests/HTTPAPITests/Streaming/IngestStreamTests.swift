@@ -3,6 +3,7 @@ import HTTP1Server
 import HTTPTypes
 import NIOCore
 import Orchestrator
+import Registry
 import Synchronization
 import Testing
 

@@ -2,6 +2,7 @@
 import ActivityModel
 import JSON
 import Orchestrator
+import Registry
 import Synchronization
 
 @testable import HTTPAPI

@@ -4,6 +4,7 @@ import Cryptography
 import JSON
 import OrchestratorTestSupport
 import Postgres
+import Registry
 import Testing
 
 @testable import Orchestrator

@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import Postgres
 import OrchestratorTestSupport
+import Registry
 import TestSupport
 import Testing
 

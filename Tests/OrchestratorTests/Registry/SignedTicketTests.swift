@@ -4,7 +4,7 @@ import Cryptography
 import JSON
 import Testing
 
-@testable import Orchestrator
+@testable import Registry
 
 /// A JWT as a backend makes it.
 func signedText(

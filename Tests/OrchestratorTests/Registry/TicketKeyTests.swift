@@ -7,6 +7,7 @@ import OrchestratorTestSupport
 import Testing
 
 @testable import Orchestrator
+@testable import Registry
 @testable import Store
 
 @Suite("Ticket keys", .timeLimit(.minutes(2)))

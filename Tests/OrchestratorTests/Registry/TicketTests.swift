@@ -7,6 +7,7 @@ import Postgres
 import Testing
 
 @testable import Orchestrator
+@testable import Registry
 @testable import Store
 
 @Suite("Registration tickets", .timeLimit(.minutes(2)))

@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import OrchestratorTestSupport
+import Registry
 import Store
 import Testing
 

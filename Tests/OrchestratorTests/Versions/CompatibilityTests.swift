@@ -6,6 +6,7 @@ import Postgres
 import Testing
 
 @testable import Orchestrator
+@testable import Registry
 
 @Suite("A new version beside the earlier ones and what runs", .timeLimit(.minutes(2)))
 struct CompatibilityTests {

@@ -3,6 +3,7 @@ import ActivityModel
 import JSON
 import OrchestratorTestSupport
 import Postgres
+import Registry
 import Synchronization
 import TestSupport
 import Testing

@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import Orchestrator
+@testable import Registry
 @testable import Store
 
 @Suite("Running activities after a change of their type's versions", .timeLimit(.minutes(2)))
@@ -93,7 +94,7 @@ struct RejudgementTests {
                 try await dying(world, after: commits).registerVersion(force: true)
             }
             #expect(try await withheld(world) == Int64((commits - 1) * FollowerPage.size))
-            try await Rejudgement.goOn(world.orchestrator)
+            try await Rejudgement.goOn(world.orchestrator.registry)
             #expect(try await withheld(world) == Int64(Self.count))
             #expect(try await world.number("SELECT count(*) FROM rejudgements") == 0)
         }

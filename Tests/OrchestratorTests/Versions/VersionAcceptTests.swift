@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 
 @testable import Orchestrator
+@testable import Registry
 @testable import Store
 
 @Suite("Content for several versions of the app", .timeLimit(.minutes(2)))
@@ -78,7 +79,7 @@ struct VersionAcceptTests {
     func oneConnection() async throws {
         try await withWorld(connections: 1) { world in
             try await world.startForBoth(old: "1.4")
-            world.orchestrator.registry.types.removeAll()
+            world.orchestrator.registry.caches.types.removeAll()
             try await world.install("1.5", on: "old")
             #expect(try await refusingVersions { try await world.updateNew(2) } == [1])
         }

@@ -4,6 +4,7 @@ import JSON
 import OrchestratorTestSupport
 import Postgres
 import Record
+import Registry
 import TestSupport
 import Testing
 

@@ -65,7 +65,7 @@ reports.query("end-is-kept-from-a-pending-card", ROWS, "AND a.state <> 'ended'\n
 reports.string("begun-card-is-taken-for-the-same", ROWS, "((s.pending_since IS NULL) = (EXCLUDED.pending_since IS NULL))", "true")
 reports.expression("pending-card-is-not-announced", "Orchestrator/Intake/Reports/ReportGroup.swift", "!pending.isEmpty", "false")
 reports.query("leaving-is-forgotten", ROWS, "leaving = s.leaving AND s.state = 'waiting_for_token'", "leaving = false")
-DEVICES = "Orchestrator/Registry/Registrations/RegistrationGroup.swift"
+DEVICES = "Registry/Devices/RegistrationGroup.swift"
 reports.query("older-start-token-replaces", DEVICES, "report.generation >= known.generation", "true")
 reports.query("same-generation-is-stale", DEVICES, "report.generation >= known.generation", "report.generation > known.generation")
 reports.query("dead-start-token-stays-dead", DEVICES, ", state = 'live', registered_at = now()", ", registered_at = now()")

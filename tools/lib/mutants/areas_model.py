@@ -115,11 +115,11 @@ versions.expression("least-version-is-too-old", VERSIONS, "$0 <= appVersion", "$
 versions.expression("retired-counts", VERSIONS, "self.steps.filter { !$0.isRetired }", "self.steps")
 versions.expression("unknown-app-is-the-newest", VERSIONS, "current.first ?? newest", "newest")
 versions.expression("replaced-version-stays", VERSIONS, "$0 < taken", "$0 <= taken")
-REJUDGEMENT = "Orchestrator/Versions/Rejudgement.swift"
+REJUDGEMENT = "Registry/Versions/Rejudgement.swift"
 versions.expression("older-verdict-stands", REJUDGEMENT, "revisions[$0.activityKey] == $0.revision", "true")
 versions.expression("only-one-page-is-judged", REJUDGEMENT, "page.last != nil", "false", at="return page.last != nil")
-versions.expression("withheld-unasked", "Orchestrator/Registry/Orchestrator+Types.swift", "!foreseen.withheld.isEmpty", "false", at="var breaks = !foreseen.withheld.isEmpty")
-versions.expression("first-page-alone", "Orchestrator/Versions/VersionForesight.swift", "page.last", "nil", at="place = page.last\n        }\n        return compatibility")
+versions.expression("withheld-unasked", "Registry/Types/Registry+Types.swift", "!foreseen.withheld.isEmpty", "false", at="var breaks = !foreseen.withheld.isEmpty")
+versions.expression("first-page-alone", "Registry/Versions/VersionForesight.swift", "page.last", "nil", at="place = page.last\n        }\n        return compatibility")
 
 replays = Area("replays", "^ActivityModelTests[.].*Start|^OrchestratorTests[.](StartRequest|Accept)")
 RECORD = f"{LIFECYCLE}/StartRecord.swift"

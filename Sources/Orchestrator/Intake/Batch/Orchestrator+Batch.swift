@@ -1,6 +1,7 @@
 package import APITypes
 package import ActivityModel
 import Logging
+import Registry
 package import Store
 
 /// One operation of a batch, with what its idempotency key means.

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Postgres
+import Registry
 import Store
 
 /// How many cards of an activity there are of each sort, by what a change may do to them. A dry run counts them before

@@ -1,6 +1,7 @@
 package import APITypes
 package import ActivityModel
 import Postgres
+import Registry
 import Store
 
 // A dry run takes the way of the real request up to its commit: the change is decided and written, what would be sent
@@ -60,7 +61,7 @@ extension Orchestrator {
         _ id: ActivityID,
         _ request: UpdateRequest
     ) async throws -> DryRunAnswer {
-        try await withCurrentType {
+        try await registry.withCurrentType {
             try await dryRun(RequestedChange(app: app, id: id, body: .update(request)))
         }
     }
@@ -69,7 +70,7 @@ extension Orchestrator {
     ///
     /// - Throws: As ``end(_:_:_:idempotency:)``.
     package func dryRunEnd(_ app: BundleID, _ id: ActivityID, _ request: EndRequest) async throws -> DryRunAnswer {
-        try await withCurrentType {
+        try await registry.withCurrentType {
             try await dryRun(RequestedChange(app: app, id: id, body: .end(request)))
         }
     }

@@ -3,6 +3,7 @@ import APNSTransport
 import ActivityModel
 import JSON
 import Postgres
+import Registry
 import Store
 
 /// What the newest change of an activity would be sent as, read within the transaction that has written it.

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Postgres
+import Registry
 import Store
 
 /// How many devices of each sort an audience reaches now, by what they would be started with. A dry run of a start

@@ -1,4 +1,5 @@
 import Postgres
+import Registry
 import Store
 
 /// Ends cards on their phones, then forgets them.

@@ -1,5 +1,6 @@
 package import APITypes
 package import ActivityModel
+import Registry
 import Store
 
 extension Orchestrator {

@@ -2,6 +2,7 @@ package import APITypes
 package import ActivityModel
 import JSON
 import Postgres
+package import Registry
 import Store
 
 extension Orchestrator {
@@ -33,7 +34,7 @@ extension Orchestrator {
     ///
     /// - Returns: One answer for each, as ``subscribe(_:_:_:_:)`` gives or throws it.
     func accept(_ cards: [ReportedCard]) async -> [Result<SubscriptionAnswer, any Error>] {
-        await withCurrentTypes(cards) { await take($0) }
+        await registry.withCurrentTypes(cards) { await take($0) }
     }
 
     /// Fails with ``OutdatedType`` if the type was changed meanwhile.

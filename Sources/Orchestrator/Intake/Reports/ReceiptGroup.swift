@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Postgres
+import Registry
 import Store
 
 /// Stores receipts of many devices in one statement. It locks the cards alone, in their order, and never an activity.

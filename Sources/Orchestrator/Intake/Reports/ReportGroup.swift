@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import Registry
 import Store
 
 /// One transaction of reports, of as many devices. Each is judged on its own; one that is refused changes nothing and

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Postgres
+import Registry
 import Store
 
 /// The statements that store reports of cards of one kind: `subscriptions` has one row for each card.

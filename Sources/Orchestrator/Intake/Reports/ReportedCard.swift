@@ -1,19 +1,12 @@
 import APITypes
 import ActivityModel
 import Postgres
+import Registry
 import Store
 
 /// One report of a card as an app made it.
 struct ReportedCard: Sendable {
-    /// The ids by which apps know a device; reports of one are taken in their order.
-    struct Device: Hashable, Sendable, Comparable {
-        let app: BundleID
-        let id: DeviceID
-
-        static func < (one: Device, other: Device) -> Bool {
-            (one.app.rawValue, one.id.rawValue) < (other.app.rawValue, other.id.rawValue)
-        }
-    }
+    typealias Device = DeviceName
 
     let app: BundleID
     let activity: ActivityID

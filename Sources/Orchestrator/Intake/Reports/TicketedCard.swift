@@ -1,5 +1,6 @@
 import ActivityModel
 import Postgres
+import Registry
 import Store
 
 /// Whether a ticket that names no activities is good for a report. Its device or its user is in the audience, by name or

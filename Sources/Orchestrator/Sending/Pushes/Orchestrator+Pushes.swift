@@ -53,7 +53,7 @@ extension Orchestrator {
         try await database.withTransaction { connection in
             try await KeptAnswers.once(idempotency, on: connection) {
                 try await store.requireApp(app, connection)
-                try await Self.checkExpiry(request.expiresAt, on: connection)
+                try await Store.checkExpiry(request.expiresAt, on: connection)
                 let destinations = try await PushDestinations.read(request.to, app, environment, on: connection)
                 let ids = try await connection.query(
                     destinations.insertion(of: request, body, app)

@@ -1,6 +1,7 @@
 import ActivityModel
 import JSON
 import Postgres
+import Registry
 import Store
 
 /// The newest change of a running activity, which is a routine one, with all that its push needs.

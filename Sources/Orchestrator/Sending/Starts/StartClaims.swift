@@ -1,5 +1,6 @@
 import ActivityModel
 import Postgres
+import Registry
 import Store
 
 /// A start that this worker may send, or an alert in its stead.
@@ -52,7 +53,7 @@ struct StartClaims: Sendable {
     ///   holds back a start only if nobody knows whether its app decodes the older state. Otherwise constant updates
     ///   would keep everyone from starting.
     func claim(dueBy limit: PGTimestamp?) async throws -> Batch? {
-        try await orchestrator.withCurrentType {
+        try await orchestrator.registry.withCurrentType {
             let type = try await orchestrator.typeContext(activity.bundleID, activity.typeName)
             return try await claim(type, dueBy: limit)
         }

@@ -1,0 +1,70 @@
+import ActivityModel
+package import Postgres
+import Store
+
+/// Tells installations of an app on one device apart, each with generations of its own (promise 7).
+///
+/// An installation that is new replaces the stored one, and its generations begin anew. One that was replaced is stale
+/// for good, lest a report that was long on its way take over again. So is a generation without an installation, once
+/// the device has one: nobody knows in which it counts.
+package enum Installations {
+    /// So many that were replaced are remembered. Reports are seldom late by a reinstallation, and never by eight.
+    private static let remembered = 8
+
+    /// The condition that a report is not of the current installation of the device `d`.
+    ///
+    /// - Parameters:
+    ///   - installation: The SQL of what the report says.
+    ///   - hasGeneration: The SQL of whether it gives a generation.
+    /// - Returns: The SQL, in parentheses.
+    package static func isStale(_ installation: String, hasGeneration: String) -> String {
+        """
+        (CASE WHEN \(installation) IS NULL THEN \(hasGeneration) AND d.installation IS NOT NULL
+            ELSE \(installation) = ANY(d.earlier_installations) END)
+        """
+    }
+
+    /// The condition that a report that is not stale brings another installation than the device `d` has.
+    package static func isNew(_ installation: String) -> String {
+        "(\(installation) IS NOT NULL AND \(installation) IS DISTINCT FROM d.installation)"
+    }
+
+    /// What a report that is not stale sets in the row `d`.
+    package static func assignments(_ installation: String) -> String {
+        """
+        installation = coalesce(\(installation), d.installation),
+        earlier_installations = CASE WHEN d.installation <> \(installation)
+            THEN (array_prepend(d.installation, d.earlier_installations))[1:\(remembered)]
+            ELSE d.earlier_installations END
+        """
+    }
+
+    /// The statements that drop what belonged to the installation in the other environment.
+    static func move(deviceKey: Int64, to environment: APNSEnvironment) -> [Query] {
+        [
+            "DELETE FROM start_tokens WHERE device_key = \(deviceKey)",
+            """
+            UPDATE subscriptions AS s SET state = 'over', due_at = NULL,
+                reason = '\(unescaped: OverReason.environmentChanged.rawValue)'
+            FROM activities AS a
+            WHERE s.device_key = \(deviceKey) AND s.state <> 'over' AND a.activity_key = s.activity_key
+              AND a.environment <> \(environment.rawValue)::apns_environment
+            """,
+            """
+            UPDATE starts AS s SET state = 'cancelled', due_at = NULL,
+                reason = '\(unescaped: StartStateMachine.Reason.environmentChanged.rawValue)'
+            FROM activities AS a
+            WHERE s.device_key = \(deviceKey) AND s.state NOT IN ('sent', 'settled', 'cancelled')
+              AND a.activity_key = s.activity_key AND a.environment <> \(environment.rawValue)::apns_environment
+            """,
+        ]
+    }
+
+    /// The statements that let the generations of a device begin anew.
+    package static func restart(deviceKey: Int64) -> [Query] {
+        [
+            "UPDATE start_tokens SET generation = 0 WHERE device_key = \(deviceKey) AND generation > 0",
+            "UPDATE subscriptions SET generation = 0 WHERE device_key = \(deviceKey) AND generation > 0",
+        ]
+    }
+}

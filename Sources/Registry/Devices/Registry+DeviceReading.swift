@@ -1,0 +1,186 @@
+package import APITypes
+package import ActivityModel
+import Postgres
+import Store
+
+extension Registry {
+    /// One device; its tokens are masked.
+    ///
+    /// - Throws: 404.
+    package func device(_ app: BundleID, _ id: DeviceID) async throws -> DeviceResource {
+        let devices = try await database.withConnection { connection in
+            let rows = try await connection.query(
+                """
+                SELECT \(unescaped: Self.deviceColumns) FROM devices
+                WHERE bundle_id = \(app.rawValue) AND device_id = \(id.rawValue)
+                """
+            )
+            return try await Self.devices(rows, connection)
+        }
+        guard let found = devices.first else { throw Problem.notFound("the device") }
+        return found.device
+    }
+
+    /// Devices in the order in which they were first registered: all, or those of one user, or those that have a token.
+    ///
+    /// A `token` of two bytes stands for all tokens that begin so, as answers show them. Any other one is a whole token:
+    /// a search for longer beginnings would tell a token digit by digit. At most ``tokensSearched`` tokens of each kind
+    /// are looked at.
+    package func devices(
+        _ app: BundleID,
+        user: UserID? = nil,
+        token: PushToken? = nil,
+        _ page: PageRequest
+    ) async throws -> Page<DeviceResource> {
+        let after = try page.position(Int64.self)
+        let found = try await database.withConnection { connection in
+            try await store.requireApp(app, connection)
+            let rows = try await connection.query(Self.list(app, user, token, after: after ?? 0, limit: page.limit + 1))
+            return try await Self.devices(rows, connection)
+        }
+        return .cut(found, limit: page.limit, item: \.device) { [String($0.key)] }
+    }
+
+    /// The most tokens of a kind that one search looks at.
+    private static let tokensSearched = 1_000
+
+    private static func list(
+        _ app: BundleID,
+        _ user: UserID?,
+        _ token: PushToken?,
+        after key: Int64,
+        limit: Int
+    ) -> Query {
+        if let token { return list(app, user, having: token, after: key, limit: limit) }
+        guard let user else {
+            return """
+                SELECT \(unescaped: deviceColumns) FROM devices
+                WHERE bundle_id = \(app.rawValue) AND device_key > \(key)
+                ORDER BY device_key LIMIT \(limit)
+                """
+        }
+        // The few of a user come from their index, whatever Postgres takes for likely; in the order of keys it would
+        // read all.
+        return """
+            SELECT \(unescaped: deviceColumns) FROM (
+                SELECT * FROM devices WHERE bundle_id = \(app.rawValue) AND user_id = \(user.rawValue) OFFSET 0
+            ) AS devices
+            WHERE device_key > \(key)
+            ORDER BY device_key LIMIT \(limit)
+            """
+    }
+
+    private static func list(
+        _ app: BundleID,
+        _ user: UserID?,
+        having token: PushToken,
+        after key: Int64,
+        limit: Int
+    ) -> Query {
+        let start = Array(token.bytes.prefix(2))
+        // Each kind of token has an index of its own. Only of device tokens there is none of whole ones.
+        let isWhole = token.bytes.count > start.count
+        let column = { (name: String) in isWhole ? name : "substring(\(name) FROM 1 FOR 2)" }
+        return """
+            SELECT \(unescaped: deviceColumns) FROM devices
+            WHERE device_key = ANY(ARRAY(
+                (SELECT device_key FROM subscriptions WHERE \(unescaped: column("update_token")) = \(token.bytes)
+                 LIMIT \(tokensSearched))
+                UNION
+                (SELECT device_key FROM start_tokens WHERE \(unescaped: column("token")) = \(token.bytes)
+                 LIMIT \(tokensSearched))
+                UNION
+                (SELECT device_key FROM devices
+                 WHERE bundle_id = \(app.rawValue) AND substring(device_token FROM 1 FOR 2) = \(start)
+                   AND \(unescaped: column("device_token")) = \(token.bytes)
+                 LIMIT \(tokensSearched))
+            )) AND bundle_id = \(app.rawValue)
+              AND (\(user?.rawValue)::text IS NULL OR user_id = \(user?.rawValue)) AND device_key > \(key)
+            ORDER BY device_key LIMIT \(limit)
+            """
+    }
+
+    /// The devices with those keys.
+    static func devices(keys: [Int64], _ connection: PostgresConnection) async throws -> [Int64: DeviceResource] {
+        guard !keys.isEmpty else { return [:] }
+        let rows = try await connection.query(
+            "SELECT \(unescaped: deviceColumns) FROM devices WHERE device_key = ANY(\(keys))"
+        )
+        let devices = try await devices(rows, connection)
+        return Dictionary(uniqueKeysWithValues: devices.map { ($0.key, $0.device) })
+    }
+
+    /// The key of the device with that id.
+    static func key(of id: DeviceID, _ app: BundleID, _ connection: PostgresConnection) async throws -> Int64? {
+        let rows = try await connection.query(
+            "SELECT device_key FROM devices WHERE bundle_id = \(app.rawValue) AND device_id = \(id.rawValue)"
+        )
+        return try rows.single(Int64.self)
+    }
+
+    private static let deviceColumns = """
+        device_key, device_id, environment::text, user_id, os_version, app_version, activities_enabled,
+        frequent_pushes_enabled, device_token, created_at, updated_at
+        """
+
+    /// Reads rows of ``deviceColumns``, and the start tokens that belong to them.
+    private static func devices(
+        _ rows: Rows,
+        _ connection: PostgresConnection
+    ) async throws -> [(key: Int64, device: DeviceResource)] {
+        var devices: [(key: Int64, device: DeviceResource)] = []
+        for (key, id, environment, user, os, appVersion, enabled, frequent, token, created, updated)
+            in try rows.decoded(
+                as: (
+                    Int64, String, String, String?, String?, String?, Bool, Bool, [UInt8]?, PGTimestamp, PGTimestamp
+                ).self
+            )
+        {
+            let device = DeviceResource(
+                deviceID: DeviceID(stored: id),
+                environment: try .stored(environment),
+                userID: user.map { UserID(stored: $0) },
+                osVersion: os.flatMap { OSVersion($0) },
+                appVersion: appVersion.flatMap { AppVersion($0) },
+                activitiesEnabled: enabled,
+                frequentPushesEnabled: frequent,
+                deviceToken: token.flatMap { PushToken(bytes: $0) },
+                createdAt: Instant(created),
+                updatedAt: Instant(updated)
+            )
+            devices.append((key: key, device: device))
+        }
+        let tokens = try await readStartTokens(deviceKeys: devices.map(\.key), connection)
+        for index in devices.indices {
+            devices[index].device.startTokens = tokens[devices[index].key] ?? [:]
+        }
+        return devices
+    }
+
+    private static func readStartTokens(
+        deviceKeys: [Int64],
+        _ connection: PostgresConnection
+    ) async throws -> [Int64: [ActivityTypeName: StartTokenResource]] {
+        guard !deviceKeys.isEmpty else { return [:] }
+        let rows = try await connection.query(
+            """
+            SELECT device_key, type_name, token, generation, state::text, registered_at
+            FROM start_tokens WHERE device_key = ANY(\(deviceKeys))
+            """
+        )
+        var tokens: [Int64: [ActivityTypeName: StartTokenResource]] = [:]
+        for (key, type, bytes, generation, state, registered) in try rows.decoded(
+            as: (Int64, String, [UInt8], Int64, String, PGTimestamp).self
+        ) {
+            // The table allows what a token may have, so this is never nil.
+            guard let token = PushToken(bytes: bytes) else { continue }
+            tokens[key, default: [:]][ActivityTypeName(stored: type)] = StartTokenResource(
+                token: token,
+                generation: generation,
+                state: try .stored(state),
+                registeredAt: Instant(registered)
+            )
+        }
+        return tokens
+    }
+}

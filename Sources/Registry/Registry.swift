@@ -1,0 +1,67 @@
+import Cryptography
+import Postgres
+package import ServiceLifecycle
+package import Store
+import SwiftImporter
+
+/// The room of the registry: apps, keys, types, devices, users and topics.
+///
+/// - **What it does.** Each folder has one subject. Its operations are in the extensions of this type.
+///   - `Apps`: apps with their signing keys, API keys, and who a caller is.
+///   - `Types`: activity types, their policies and compiled schemas, and whether content fits them.
+///   - `Devices`: what apps report of their installations, and what is forgotten of a device or a user.
+///   - `Tickets`: tickets with which an app may report one device, and the keys that verify signed ones.
+///   - `Topics`: which users and devices follow which topics.
+///   - `Versions`: what a new version of a type means to what runs, and which app versions follow an activity.
+/// - **Who calls it.** The HTTP API, by way of the hub. Accepting and sending ask it for types (``typeContext(_:_:)``).
+///   It calls none of them. What a change means to activities and cards, an ``ActivityKeeper`` carries out.
+/// - **Tables that it alone writes.** `apps`, `api_keys`, `activity_types`, `type_versions`, `rejudgements`,
+///   `topic_follows`.
+/// - **Tables that others write as well.**
+///   - `signing_keys` and `ticket_keys`: the store seals them with a new master key.
+///   - `ticket_revocations`: the store deletes old ones.
+///   - `devices` and `start_tokens`: a report of a card can make a device, and answers of APNs mark tokens as dead.
+///   - `activity_app_versions`: sending settles what has changed.
+///   - `subscriptions` and `starts`: a device that moves to the other environment drops what it had there.
+///   - `activities` and `audience_members`: the erasure of a user takes the user out.
+///   - `pushes`: they go with their app.
+///
+/// One for the whole daemon.
+package final class Registry: Sendable {
+    let store: Store
+    /// What time it is where tickets are over.
+    let clock: DatabaseClock
+    /// Tells the sending half that there is work.
+    let wake: @Sendable () -> Void
+    let caches = RegistryCaches()
+    let tickets: TicketSeal
+    /// The SHA-256 of the bootstrap key, if there is one.
+    let bootstrapHash: [UInt8]?
+    let importer = SwiftImporter()
+    /// Finds app versions that nobody uses any more.
+    package let versionUse: VersionUse
+
+    /// - Parameters:
+    ///   - store: What is written, and how.
+    ///   - clock: Says whether a ticket is over.
+    ///   - wake: Tells the sending half that there is work. It is called after the commit.
+    package init(store: Store, clock: DatabaseClock, wake: @escaping @Sendable () -> Void) {
+        self.store = store
+        self.clock = clock
+        self.wake = wake
+        tickets = TicketSeal(keys: store.masterKeys)
+        bootstrapHash = store.settings.bootstrapKey.map { SHA256.hash($0) }
+        versionUse = VersionUse(
+            database: store.database,
+            pageSize: store.settings.stretchSize,
+            lastFollowers: ExpiringCache(lifetime: .seconds(60), limit: 10_000) { ContinuousClock().now }
+        )
+    }
+
+    /// Goes on with what a daemon that died has left of a type's change, until the daemon stops.
+    package var duty: any Service { RejudgementDuty(registry: self) }
+
+    var database: Database { store.database }
+    var masterKeys: MasterKeys { store.masterKeys }
+    var settings: OrchestratorSettings { store.settings }
+}

@@ -1,0 +1,6 @@
+/// How long phones show cards.
+package enum CardLife {
+    /// How long after the end a card that never heard of it is there at most: Apple's 8 h of life and 4 h on the Lock
+    /// Screen.
+    package static let longest = Duration.seconds(12 * 3600)
+}
