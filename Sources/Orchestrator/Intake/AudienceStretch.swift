@@ -29,9 +29,9 @@ struct AudienceStretch: Sendable {
         let isLast: Bool
     }
 
-    /// A statement that begins with tables and goes on with `rest`: `activity` (its row), `members`, `everybody` (keys
-    /// of devices), `rule` (one topic, or none) and `followers` (of that topic). Its result begins with ``extent``. Run
-    /// it behind ``Query/planningOnce``.
+    /// A statement that begins with these tables and continues with `rest`: `activity` (its row), `members`,
+    /// `everybody` (device keys), `rule` (at most one topic) and `followers` (of that topic). Its result begins with
+    /// ``extent``. Run it after ``Query/planningOnce``.
     ///
     /// The order of devices names the app, though it is the same for all. Only one index has that order. Another one
     /// would be read to its end for an app with few devices among many.

@@ -21,11 +21,11 @@ extension AudienceCounts: AudienceAnswer {
     }
 }
 
-/// An answer of which the audience may still have to be counted.
+/// An answer whose audience may still have to be counted.
 ///
-/// Counting takes a while where the audience is large. In the transaction others would wait for the activity, and all
-/// readers for the events that come after it. So an answer is kept without the counts first, together with what it
-/// tells of. Should the daemon die before they are there, the next request with the key counts.
+/// A large audience takes a while to count. Inside the transaction, others would wait for the activity, and all readers
+/// for the events that come after it. So the transaction first keeps the answer without the counts. If the daemon dies
+/// before it has counted, the next request with the key counts.
 struct CountedAnswer<Answer: AudienceAnswer>: Sendable {
     private let known: KeptAnswers<Answer>.Known
     private let key: IdempotencyKey?

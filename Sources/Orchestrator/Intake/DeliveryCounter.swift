@@ -108,7 +108,7 @@ final class DeliveryCounter: Sendable {
         """
     }
 
-    /// The starts of a page, by their state and the reason of those that were not sent.
+    /// The starts of a page, by their state and, for starts that were not sent, the reason.
     private static func starts(_ positions: [Position], limit: Int) -> Query {
         """
         WITH page AS MATERIALIZED (

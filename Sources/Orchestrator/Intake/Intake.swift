@@ -36,7 +36,8 @@ final class Intake: Service, CustomStringConvertible {
                     on: connection
                 )
                 if !judged.statements.isEmpty {
-                    // What is leased for this daemon is looked at on the way: its pushes need no other look then.
+                    // Reads the rings that are leased for this daemon in the same round trip, so that their pushes need
+                    // no other read.
                     let (rings, channels) = (judged.work?.leasableRings ?? [], judged.work?.leasableChannels ?? [])
                     let ringLook = rings.isEmpty ? [] : [SmallRing.selection(rings, of: segments.daemon)]
                     let channelLook = channels.isEmpty ? [] : [PlainBroadcast.selection(channels, of: segments.daemon)]

@@ -4,7 +4,7 @@ import JSON
 import Postgres
 import Store
 
-/// A start that is valid by itself, and how it is written.
+/// A valid start, and how it is written.
 struct StartProposal: Sendable {
     let app: BundleID
     let id: ActivityID
@@ -20,8 +20,8 @@ struct StartProposal: Sendable {
     private let appVersions: [(appVersion: String, isWithheld: Bool)]
     private let origin = RequestOrigin.current
 
-    /// Those that are in the audience must be able to decode the start, unless the version of the type that they decode
-    /// is retired; and every current version, where it goes to a channel.
+    /// The app versions of the audience must be able to decode the start, unless their version of the type is retired.
+    /// If the start goes to a channel, every current version of the type must be able to decode it.
     ///
     /// - Throws: 422 for what the type or Apple's limits refuse.
     init(

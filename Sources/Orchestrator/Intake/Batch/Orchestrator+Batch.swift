@@ -105,7 +105,7 @@ extension Orchestrator {
 
 /// The operations of a wave by how they are carried out, with their places in the batch.
 private struct BatchParts: Sendable {
-    /// A start, which is carried out by itself.
+    /// A start. It is carried out on its own.
     struct Start: Sendable {
         let place: Int
         let id: ActivityID

@@ -3,8 +3,8 @@ package import ActivityModel
 import Postgres
 import Store
 
-// A dry run takes the way of the real request up to its commit: the change is decided and written, what would be sent
-// is rendered from what was written, and the transaction is rolled back. So the two can never say different things.
+// A dry run runs the code of the real request up to its commit. It decides and writes the change, renders the pushes
+// from what was written, and rolls the transaction back. So the two can never say different things.
 extension Orchestrator {
     /// What a start would send, and to whom.
     ///

@@ -33,7 +33,9 @@ struct PushPlan {
 
     /// A push for each form of a start that the devices need which the audience reaches, and how many get none.
     ///
-    /// What a phone has left of its start budget is not looked at: it passes, and is another one when the start leaves.
+    /// A push for each form of a start that the reached devices need, and how many devices get none.
+    ///
+    /// Ignores the start budgets of the phones: they will have changed when the start leaves.
     func starts(
         for counts: StartCounts,
         _ type: TypeContext,
@@ -114,7 +116,7 @@ struct PushPlan {
 
     /// A push for each budget that cards are counted against, and one for the channel; and how many cards get none now.
     ///
-    /// `identity` is needed where there is a channel.
+    /// `identity` is required if there is a channel.
     func changes(
         for counts: CardCounts,
         _ identity: SigningIdentity?,
@@ -168,7 +170,7 @@ struct PushPlan {
     // MARK: The channel
 
     private struct Channel {
-        /// Stands for the id of a channel that Apple has not made yet.
+        /// A placeholder for the id of a channel that Apple has not made yet.
         static let unmade = APNSChannelID(stored: "(made when the activity starts)")
 
         let apnsID: APNSChannelID?

@@ -1,14 +1,16 @@
 /// How fast groups are carried out while more waits than they hold, and so how long what comes now would wait. Pure:
 /// time is an argument.
 ///
-/// While nothing is left behind, the pace says how much is asked for and not how much could be done; so it is
-/// forgotten.
+/// How fast groups are carried out while more waits than they hold, and so how long a new element would wait. Pure:
+/// time is an argument.
+///
+/// While the groups leave nothing behind, the pace shows the demand and not the capacity. So it is forgotten.
 struct GroupPace: Sendable {
-    /// What came of one stretch of time decides for the next: long enough for several groups, short enough to follow a
+    /// The rate of one stretch of time serves for the next. Long enough for several groups, short enough to follow a
     /// database that becomes slow.
     static let stretch = Duration.milliseconds(500)
 
-    /// The stretch that runs; nil while nothing is left behind.
+    /// The start of the current stretch; nil while the groups leave nothing behind.
     private var since: ContinuousClock.Instant?
     private var done = 0
     /// Elements a second in the stretch before; nil before the first is over.

@@ -8,12 +8,13 @@ import Synchronization
 /// The answer to a request of a group that would have to wait for somebody else.
 struct StillLocked: Error {}
 
-/// Carries out in groups what many ask for: what arrives while groups are under way makes up the next one.
+/// Carries out requests in groups: requests that arrive while groups are under way form the next group.
 ///
-/// A part of a group may have to wait for somebody else. It does so apart, and the others go on without it.
+/// A part of a group may have to wait for a lock of another transaction. That part waits separately, and the others
+/// continue.
 ///
-/// So the price of a round trip and of a durable commit is shared, and everybody is answered when the group is done
-/// that held their request.
+/// So requests share the cost of a round trip and of a durable commit. A caller gets the answer when the group that
+/// held the request is done.
 final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Sendable>: Sendable {
     typealias Answers = [Result<Answer, any Error>]
     typealias Queue = GroupQueue<Line, Waiting>
@@ -135,7 +136,7 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
         }
     }
 
-    /// Goes on with the next group as long as there is one.
+    /// Carries out this group and then the next ones, as long as there are any.
     private func work(from first: Queue.Group) async {
         await withDiscardingTaskGroup { apart in
             var next: Queue.Group? = first
@@ -172,12 +173,12 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
         if let next { await work(from: next) }
     }
 
-    /// The places of those that have to wait for somebody else.
+    /// The places of requests that have to wait for a lock.
     private static func locked(_ answers: Answers) -> [Int] {
         answers.indices.filter { if case .failure(is StillLocked) = answers[$0] { true } else { false } }
     }
 
-    /// Answers all, but for those that have no answer yet.
+    /// Answers the requests. `butLocked`: except those that still wait for a lock.
     private func tell(_ answers: Answers, to group: Queue.Group, butLocked: Bool) {
         let locked = butLocked ? Set(Self.locked(answers)) : []
         for (place, waiting) in group.elements.enumerated() where !locked.contains(place) {

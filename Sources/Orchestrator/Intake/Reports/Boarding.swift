@@ -2,7 +2,7 @@ import Postgres
 import Store
 
 /// Puts cards that show the newest state on their ring, in the transaction that stores them, if nobody serves the ring.
-/// Then no worker is woken to find that nothing is owed to them.
+/// That saves waking a worker for cards that are up to date.
 ///
 /// Else only a worker with the lease puts somebody on a ring (``CatchUpTurn``): a walk may have come by the card
 /// already when its transaction commits. Here the ring's row, held until then, takes the place of the lease. Whoever

@@ -20,13 +20,13 @@ struct ReportGroup {
     private let connection: PostgresConnection
     /// The key of each report's device, or why it is refused.
     private var devices: [Result<Int64, Problem>?]
-    /// Those whose devices have another version of the app now, or another installation of it.
+    /// Reports whose devices now have another version of the app, or another installation of it.
     private var renewed: Set<Int> = []
-    /// Those of another installation than the stored one, with which generations begin anew.
+    /// Reports of another installation than the stored one, whose generations count from the beginning again.
     private var reinstalled: Set<Int> = []
-    /// Those of an installation that was replaced; they change nothing.
+    /// Reports of an installation that was replaced; they change nothing.
     private var stale: Set<Int> = []
-    /// Those that are left to other transactions.
+    /// Reports that are left to other transactions.
     private var left: Set<Int> = []
     /// Whether the transaction announces work.
     private var givesWork = false
@@ -37,7 +37,7 @@ struct ReportGroup {
     private struct Outcome {
         /// In the order of the reports; nil for those that are left.
         var answers: [Answer?] = []
-        /// The places of those that are left, each to a transaction of its own.
+        /// The places of reports that each need a transaction of their own.
         var alone: [Int] = []
         var givesWork = false
         /// The cards whose update tokens were reported.
@@ -46,8 +46,8 @@ struct ReportGroup {
 
     /// Accepts reports. `wakeUps` are told when there is something to send.
     ///
-    /// - Returns: One result per report, in their order: ``OutdatedType`` for those that have to be judged anew. Errors
-    ///   of the database are thrown instead.
+    /// - Returns: One result per report, in their order: ``OutdatedType`` for reports that must be judged again. Throws
+    ///   errors of the database instead. Errors of the database are thrown instead.
     static func accept(
         _ reports: [CardReport],
         in database: Database,
@@ -419,7 +419,7 @@ struct ReportGroup {
         mode: String?, state: String?, generation: Int64?, revision: Int64, activityState: String
     )
 
-    /// - Returns: What the cards have come to that are shown, the stored ones among them.
+    /// - Returns: The new rows of the cards in `shown`, which include the stored ones.
     private mutating func store(
         _ reports: [SettledReport],
         showing shown: [CardKey],
@@ -450,13 +450,13 @@ struct ReportGroup {
         )
         for (activity, device, mode, state, generation, revision, activityState, isOwed) in stored {
             rows[CardKey(activityKey: activity, deviceKey: device)] = (mode, state, generation, revision, activityState)
-            // What only has to get on its ring waits for the dispatcher's next look, with all others that do.
+            // A card that only has to join its ring waits for the dispatcher's next look, with all others like it.
             if isOwed { givesWork = true }
         }
         return rows
     }
 
-    /// The statement that reads what the cards have come to, and announces those that are owed something.
+    /// The statement that reads the new rows of the cards, and announces the cards that are owed something.
     private func readingAndAnnouncing(_ cards: [CardKey]) -> Query {
         """
         WITH cards AS MATERIALIZED (
