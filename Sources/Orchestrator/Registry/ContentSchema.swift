@@ -16,10 +16,10 @@ package struct ContentSchema: Sendable {
         types = TypedContent(document)
     }
 
-    /// What the numbers in it that stand for times count.
+    /// The scales on which numbers in it count times.
     var timeScales: Set<TypedContent.TimeScale> { types.timeScales }
 
-    /// What is doubtful about content, though a phone may decode it.
+    /// Doubtful parts of content that a phone may decode all the same.
     func lint(_ content: JSONValue) -> [LintFinding] { ContentLint.findings(in: content, document) }
 
     /// Content as it goes to the phone, with times in place of texts in fields that are declared as `Date`, and

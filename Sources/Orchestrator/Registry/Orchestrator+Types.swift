@@ -11,7 +11,7 @@ extension Orchestrator {
     /// The same schemas again make no version. Without a policy in the request the stored one stays. `force` registers
     /// schemas that running activities do not satisfy.
     ///
-    /// - Throws: 404 for an unknown app; 422 for what is not a schema, cannot be imported or does not fit the policy;
+    /// - Throws: 404 for an unknown app; 422 for schemas that are invalid, cannot be imported or do not fit the policy;
     ///   409 `incompatible_schema`.
     package func putType(
         _ app: BundleID,
@@ -234,14 +234,14 @@ extension Orchestrator {
         let policy: Policy
         /// Oldest first.
         let all: [StoredVersion]
-        /// Nil if there is none yet.
+        /// Nil before the first version.
         let versions: TypeVersions?
 
         var newest: StoredVersion? { all.last }
     }
 
-    /// Reads the type with its versions, and locks it until the transaction ends against all who decide by it. If there is
-    /// none, makes it with `policy` and without a version.
+    /// Reads the type with its versions, and locks it until the transaction ends against all who decide by it. If the
+    /// type does not exist, makes it with `policy` and without a version.
     private static func lockType(
         _ app: BundleID,
         _ name: ActivityTypeName,

@@ -142,7 +142,7 @@ extension Problem {
 }
 
 extension FieldError {
-    /// What is wrong with a Swift source, or with a schema that was supplied with it.
+    /// The error in a Swift source, or in a schema that was supplied with it.
     fileprivate init(_ problem: SwiftImportError.Problem) {
         let place = problem.place.map { "line \($0.line), column \($0.column): " } ?? ""
         let pointer = problem.supplied.map { JSONPointer(tokens: ["supplied_schemas"]).appending(contentsOf: $0) }

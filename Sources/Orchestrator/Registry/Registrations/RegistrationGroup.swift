@@ -368,9 +368,9 @@ struct RegistrationGroup {
     }
 
     /// Stores reported start tokens, unless a later generation is known. A device keeps as many as it may report at
-    /// once: beyond them those go that were reported longest ago.
+    /// once. Deletes the ones beyond that, those reported longest ago first.
     ///
-    /// - Returns: The devices of which a later generation than the reported one is stored.
+    /// - Returns: The devices for which a later generation than the reported one is stored.
     private func storeTokens(of places: [Int], isLast: Bool) async throws -> Set<Int64> {
         var devices: [Int64] = []
         var tokens: [(type: String, report: StartTokenRequest)] = []

@@ -14,7 +14,7 @@ struct ReportedDevice: Sendable {
     var name: ReportedCard.Device { ReportedCard.Device(app: app, id: id) }
 }
 
-/// What came of a report that was taken.
+/// The outcome of a report that was taken.
 struct StoredReport: Sendable {
     let deviceKey: Int64
     /// Why not all of it was taken.

@@ -2,7 +2,7 @@ package import APITypes
 package import ActivityModel
 import JSON
 
-/// What the bearer of a registration ticket may report: one device, for one user, and its cards.
+/// The reports that a registration ticket allows: one device, for one user, and its cards.
 package struct RegistrationTicket: Sendable, Hashable {
     package let app: BundleID
     package let environment: APNSEnvironment

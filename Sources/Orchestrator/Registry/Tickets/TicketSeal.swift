@@ -2,7 +2,7 @@ import Cryptography
 import JSON
 import Store
 
-/// Registration tickets as texts: what is allowed, and an HMAC over it, so that none has to be stored.
+/// Registration tickets as texts: the rights, and an HMAC over them, so that Tally need not store tickets.
 ///
 /// The key is derived from the master key for this use alone; it cannot open what the master key has sealed.
 struct TicketSeal: Sendable {
