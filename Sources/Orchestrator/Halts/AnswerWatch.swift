@@ -7,7 +7,7 @@
 package struct AnswerWatch: Sendable {
     /// How long answers count.
     package static let window = Duration.seconds(60)
-    /// With fewer answers nothing is decided.
+    /// Fewer answers decide nothing.
     package static let leastAnswers = 100
     /// How many devices are told apart; more of them in a minute are a mass, whatever each of them does.
     package static let mostDevices = 10_000
@@ -58,9 +58,9 @@ package struct AnswerWatch: Sendable {
 
     package init() {}
 
-    /// Answers came. Returns what the window holds if sending must halt. `count` is of all answers; `devices` are those
-    /// that were rejected, each once or more, as far as it is known which; `second` is that of any clock that only goes
-    /// on.
+    /// Takes in answers. Returns the counts of the window if sending must halt. The count is of all answers. `devices`
+    /// are the known devices that were rejected, each once or more. The second is that of any clock that only moves
+    /// forward.
     package mutating func observe(_ count: Count, of devices: [Int64] = [], at second: Int64) -> Count? {
         letGo(before: second)
         if recent.last?.second != second { recent.append(Moment(second: second)) }
@@ -122,7 +122,7 @@ package struct AnswerWatch: Sendable {
         return count.isBad ? .bad : .good
     }
 
-    /// Sending was halted or goes on: what was counted before says nothing any more.
+    /// Sending was halted or resumed: earlier counts say nothing any more.
     package mutating func forget() {
         self = AnswerWatch()
     }

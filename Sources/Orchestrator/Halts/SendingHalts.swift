@@ -24,10 +24,10 @@ struct SendingHalt: Sendable, Hashable {
     func wait(jitter: Double) -> Duration { min(max(probeIn, .seconds(1)), Self.longestWait) * (1 + jitter) }
 }
 
-/// Halts sending where APNs rejects many tokens. Probes of a few pushes say when it may go on (promise 9).
+/// Halts sending if APNs rejects many tokens. Probes of a few pushes decide when sending may resume (promise 9).
 ///
-/// What this daemon alone has seen halts at once; what all have seen together, within seconds. The halt is a row in the
-/// database and so every daemon's.
+/// Rejections that this daemon sees alone halt at once; those that all daemons see together halt within seconds. The
+/// halt is a row in the database, so it holds for every daemon.
 final class SendingHalts: Sendable {
     private struct Place {
         var watch = AnswerWatch()
@@ -96,7 +96,7 @@ final class SendingHalts: Sendable {
             SET answers = EXCLUDED.answers, rejections = EXCLUDED.rejections, counted_at = clock_timestamp()
             """,
             "DELETE FROM answer_counts WHERE counted_at < clock_timestamp() - \(AnswerWatch.window)",
-            // Who says nothing for a few seconds is gone, or has nothing to say.
+            // A daemon without counts for a few seconds is gone, or has nothing to report.
             """
             SELECT bundle_id, environment::text, sum(answers)::int8, sum(rejections)::int8 FROM answer_counts
             WHERE counted_at > clock_timestamp() - interval '5 seconds'
@@ -210,7 +210,7 @@ final class SendingHalts: Sendable {
         return true
     }
 
-    /// The probe's pushes are answered, or none left. Returns whether sending goes on.
+    /// The pushes of the probe are answered, or no push left. Returns whether sending resumes.
     func endProbe(_ scope: HaltScope, _ halt: SendingHalt) async throws -> Bool {
         switch places.withLock({ $0[scope, default: Place()].watch.endProbe() }) {
         case .good:
