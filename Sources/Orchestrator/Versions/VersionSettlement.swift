@@ -1,8 +1,8 @@
 import Postgres
 import Store
 
-/// Takes cards off a ring that could not decode the newest state, and brings those back that can again, before it sends
-/// anything: an accepted change only says which app versions are concerned, however many cards they have.
+/// Before a ring sends anything, takes off the cards that cannot decode the newest state, and puts back those that can
+/// again. An accepted change only notes which app versions are concerned, however many cards they have.
 struct VersionSettlement: Sendable {
     let orchestrator: Orchestrator
     let lease: SegmentLease
@@ -57,7 +57,7 @@ struct VersionSettlement: Sendable {
         }
     }
 
-    /// What was changed again meanwhile stays to be settled. The last ring says that it is settled for all.
+    /// Rows that were changed again meanwhile stay unsettled. The last ring says that it is settled for all.
     private func settled(_ unsettled: [Unsettled]) -> Query {
         """
         UPDATE activity_app_versions AS v
