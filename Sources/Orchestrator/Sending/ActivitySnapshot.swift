@@ -41,13 +41,13 @@ struct ActivitySnapshot: Sendable {
     /// Whether the activity has ended and cards of the ring still wait to begin, which are to be sent the end
     /// (``PendingCards``).
     var hasPendingCards = false
-    /// Whether only a few pushes may leave, to see whether sending may go on.
+    /// Whether only a few pushes may leave, to test whether sending may resume.
     var isProbe = false
 
     /// How many destinations a batch may have that could have `size`.
     func batch(_ size: Int) -> Int { isProbe ? min(size, AnswerWatch.probeSize) : size }
 
-    /// Whether there may be starts to send, or to make. What a probe is to be made with is made due after the look.
+    /// Whether there may be starts to send, or to make. The work of a probe becomes due only after the look.
     var mayHaveStarts: Bool { areStartsDue || enrolment != nil || isProbe }
 
     /// Whether there may be cards to be served by their own rows.

@@ -34,14 +34,14 @@ struct GivenPriority: Sendable, Hashable {
         self.age = age
     }
 
-    /// As a row of the ledger says; nil if there is none.
+    /// The entry of a row of the ledger; nil if there is no row.
     init?(stored priority: Int16?, _ reason: String?, age: Double?) {
         guard let priority = priority.flatMap({ PushPriority(rawValue: Int($0)) }) else { return nil }
         self.init(priority, isForAlert: reason == PriorityDecision.Reason.alertOverBudget.rawValue, age: age ?? 0)
     }
 
-    /// Its priority, if it holds for a push of the change with or without its alert: an alert may still be given what
-    /// its change was not, and a unit that has left the window is not there any more.
+    /// The priority, if it holds for a push of the change with or without its alert. Otherwise nil: an alert may still
+    /// get the priority 10 that its change did not get, and a unit that has left the window counts no more.
     func holding(hasAlert: Bool, under policy: Policy) -> PushPriority? {
         if isSpent(under: policy) { return nil }
         return priority == .ten || !hasAlert || isForAlert ? priority : nil
@@ -53,7 +53,7 @@ struct GivenPriority: Sendable, Hashable {
     }
 }
 
-/// What one decision is about: a change with its own alert or without it, or the alert of an older change that rides on
+/// The subject of one decision: a change with or without its own alert, or the alert of an older change that rides on
 /// it.
 private struct BudgetItem {
     let revision: Revision
@@ -79,7 +79,7 @@ private struct BudgetItem {
         priorities = [:]
     }
 
-    /// What a push of a change is decided by, in this order, until something gives it priority 10.
+    /// The items that decide the priority of a push, in this order, until one gives it priority 10.
     static func all(_ change: ChangeToSend, bringing alert: Revision?) -> [BudgetItem] {
         guard let alert, alert != change.revision, change.kind == .update else {
             return [BudgetItem(change, hasAlert: alert != nil)]
@@ -166,7 +166,7 @@ struct BudgetLedger: Sendable {
         // Another ring was faster.
         if let decided = given?.holding(hasAlert: item.hasAlert, under: activity.policy) { return decided }
         let decision = try Self.decision(results[1], on: item, in: activity, for: budgetClass)
-        // What left with priority 10 once stays on record so, also where the budget has no other unit for it.
+        // A revision that got priority 10 once stays on record so, even if the budget has no further unit for it.
         if given?.priority == .ten, decision.priority == .five { return .five }
         _ = try await connection.commit(
             [Self.record(decision, of: item.revision, in: activity, for: budgetClass)]
@@ -243,9 +243,9 @@ struct BudgetLedger: Sendable {
         )
     }
 
-    /// The statement that puts on record what was decided, now or `at` some time before. What is there already stays,
-    /// unless it was decided for less, or its unit has left the window; a unit counts from when it is spent (promise
-    /// 10).
+    /// The statement that records a decision, made now or at `time`. Replaces an earlier decision only if that gave
+    /// priority 5, or if both gave 10 and the earlier unit has left the window. A unit counts from when it is spent
+    /// (promise 10).
     static func record(
         _ decision: PriorityDecision,
         of revision: Revision,

@@ -52,8 +52,8 @@ struct CatchUpTurn: Sendable {
         return page
     }
 
-    /// Whoever is due can decode the newest state, or is to be sent an end. They may not decode a state that came since,
-    /// so nobody is read then. A version that is decoded since is settled first.
+    /// A due card can decode the newest state, or is to be sent an end. It may not decode a state that came since, so
+    /// then this reads no card. An app version that decodes states again since then is settled first.
     ///
     /// The order and the bounds name all columns before the device. Only one index has that order, so the server cannot read
     /// the cards of other rings to sort them.
@@ -153,7 +153,7 @@ struct CatchUpTurn: Sendable {
         return true
     }
 
-    /// Ends cards while the activity goes on, and forgets them; also those that can never be reached.
+    /// Ends cards while the activity still runs, and forgets them, also cards that can never be reached.
     private func dismiss(_ leaving: [Destination], _ pushes: TokenPushes) async throws {
         guard let change = try await orchestrator.changes.stamped(activity.newest, under: lease) else { return }
         let (begun, exceptions) =
@@ -168,8 +168,8 @@ struct CatchUpTurn: Sendable {
                 + [Destination.forget(begun, settled: exceptions.settled(of: begun), activity.key)],
             of: begun
         )
-        // Whoever follows again meanwhile still had this card then, and was not enrolled. In a transaction of its own: starts
-        // are locked before cards, and whoever followed before this one began is seen.
+        // A user who followed again meanwhile still had this card then, and was not enrolled. So enrol now, in a
+        // transaction of its own: starts are locked before cards, and it sees everybody who followed before it began.
         try await seeingDeletions {
             try await orchestrator.enrol(deviceKeys: begun.map(\.deviceKey), in: activity.key, isReport: false)
         }
@@ -177,8 +177,8 @@ struct CatchUpTurn: Sendable {
 
     /// A worker that was paused past its lease stores nothing: its successor has read the rows and acts on them.
     ///
-    /// With a `change`, records that it was sent to somebody. What the ring has passed before, while nobody rode, is merged
-    /// into it. Changes are locked before cards, as everybody does who stores what a ring has sent.
+    /// With a `change`, records that it was sent to somebody. Revisions that the ring passed before, while nobody rode,
+    /// are merged into it. Changes are locked before cards, as everybody does who stores what a ring has sent.
     private func store(
         _ statements: [Query],
         of destinations: [Destination],

@@ -88,9 +88,9 @@ struct ChangeStore: Sendable {
         ))
         """
 
-    /// The statements that record the revisions which a walk jumped over, or passed without a push, and tell of it:
-    /// those between two revisions. They are merged into the next revision that was sent, at the latest into `newer`,
-    /// which somebody was sent a moment ago. Without `newer` they are merged only if a later revision was sent.
+    /// The statements that record, and write events for, the revisions between two others which a walk jumped over, or
+    /// passed without a push. They are merged into the next revision that was sent, at the latest into `newer`, which
+    /// somebody was sent a moment ago. If `newer` is nil, they are merged only if a later revision was sent.
     ///
     /// If none of the rings and the channel has sent any of it, the last one to come by says so. The others may still
     /// be on their way to it, unless they rest there or beyond. A walk that jumps over a revision holds its row until

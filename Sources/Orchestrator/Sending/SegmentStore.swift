@@ -210,8 +210,8 @@ struct SegmentStore: Sendable {
     /// Whether a worker may begin to send more of a revision: its lease holds, nothing newer has been accepted, and
     /// sending was not halted meanwhile.
     ///
-    /// - `isFirst`: none of the pushes that it holds has left yet. Then of what is newer only an end keeps the revision
-    ///   back: where updates come fast there is always another one, and none would ever leave.
+    /// - `isFirst`: none of the pushes that it holds has left yet. Then of newer changes only an end keeps the revision
+    ///   back. If updates come fast, there is always a newer one, and no push would ever leave.
     /// - Throws: ``LeaseLost``.
     func mayGoOn(
         _ lease: SegmentLease,
@@ -248,8 +248,9 @@ struct SegmentStore: Sendable {
     /// Stores how far the walk has come, together with what else came of a batch.
     /// If it `hasFailed`, nobody was reached, and the failures in a row are still counted; `hasSent`: it was not empty.
     ///
-    /// A lease that has run out and was not taken still counts, and goes on. Otherwise what has left would leave once
-    /// more, alerts included. The next owner has to wait for the row, so only one of the two goes on.
+    /// A lease that has expired and was not taken still counts, and is extended. Otherwise the pushes that have left
+    /// would leave once more, alerts included. The next owner has to wait for the row, so only one of the two
+    /// continues.
     ///
     /// `alertStamp`: the timestamp under which an alert has left, if one has.
     ///
@@ -278,9 +279,9 @@ struct SegmentStore: Sendable {
         }
     }
 
-    /// Stores what came of a batch of rows of their own. `alertStamp` is as in
-    /// ``acknowledge(_:_:hasFailed:hasSent:alertStamp:restingIfStill:with:)``; of the walk, if it is given, only what it
-    /// has passed without a push may have changed.
+    /// Stores the outcome of a batch of cards that their own rows serve. `alertStamp` is as in
+    /// ``acknowledge(_:_:hasFailed:hasSent:alertStamp:restingIfStill:with:)``. If a walk is given, only the revisions
+    /// that it has passed without a push may have changed.
     ///
     /// - Throws: ``LeaseLost``; then nothing of it is stored.
     func store(
@@ -315,8 +316,8 @@ struct SegmentStore: Sendable {
         }
     }
 
-    /// What the walk passed before somebody was sent something newer is merged by now, or left to those who come by
-    /// later. So nobody looks at it again.
+    /// Revisions that the walk passed before somebody was sent a newer one are merged by now, or left to walks that
+    /// pass them later. So this walk does not look at them again.
     private func acknowledgement(
         _ lease: SegmentLease,
         _ carousel: Carousel,

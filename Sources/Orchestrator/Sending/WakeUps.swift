@@ -13,9 +13,9 @@ final class WakeUps: Sendable {
         var handedOver: [(segment: LeasedSegment, since: ContinuousClock.Instant)] = []
         /// How many rings may be leased for the dispatcher in all, whoever has them; none without one.
         var capacity = 0
-        /// What accepts are about to lease.
+        /// The segments that accepts are about to lease.
         var reserved = 0
-        /// What workers hold.
+        /// The segments that workers hold.
         var held = 0
         /// Whether some have waited for too long, and no worker has been free since.
         var isStalled = false
@@ -55,7 +55,7 @@ final class WakeUps: Sendable {
         }
     }
 
-    /// Nothing more is leased of what was reserved.
+    /// Ends a reservation: the caller leases no more of it.
     func giveBack(_ room: Int) { state.withLock { $0.reserved -= room } }
 
     /// These are leased, and to be served now. Call after the commit.

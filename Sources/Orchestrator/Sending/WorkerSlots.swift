@@ -99,7 +99,7 @@ final class WorkerSlots: Sendable {
 
 /// A worker's place among those that may work at the same time.
 final class WorkerSlot: Sendable {
-    /// That of the worker that this task belongs to; nil outside of the dispatcher.
+    /// The slot of the worker that this task belongs to; nil outside of the dispatcher.
     @TaskLocal static var current: WorkerSlot?
 
     /// After so many intervals without a sign of life from APNs, nor from the worker, it counts as one that only waits.
@@ -127,7 +127,7 @@ final class WorkerSlot: Sendable {
         self.slots = slots
     }
 
-    /// What its worker counts as while it waits without it.
+    /// The weight of its worker while that waits without the slot.
     fileprivate var weight: Int { max(count, WorkerSlots.leastWaiting) }
 
     /// Whether the worker of this task is to end with the turn that it is at, for others to begin.
@@ -152,7 +152,7 @@ final class WorkerSlot: Sendable {
         }
     }
 
-    /// Whether the worker has done nothing but wait for some intervals; each call ends one.
+    /// Whether the worker has only waited for some intervals; each call ends one.
     func isSilent() -> Bool {
         state.withLock { state in
             state.silence = state.open > 0 && !state.hasMoved ? state.silence + 1 : 0

@@ -25,8 +25,8 @@ struct BroadcastChannel: Sendable {
 }
 
 extension BroadcastChannel {
-    /// The statement whose rows ``read(_:)`` reads; there is none if an activity has no channel, or has lost it.
-    /// More cards than a `crowd` are not counted.
+    /// The statement whose rows ``read(_:)`` reads. It has no row if an activity has no channel, or has lost it. More
+    /// cards than a `crowd` are not counted.
     static func selection(_ activityKey: Int64, crowd: Int) -> Query {
         """
         SELECT c.channel_id::text, c.apns_channel_id, c.storage::text, c.state::text,

@@ -46,7 +46,7 @@ final class PlainBroadcast: Sendable {
         isSettled = try row.decode(at: Column.isSettled.index)
     }
 
-    /// What is merged into the change once it was sent; nil if it comes next.
+    /// The revisions to merge into the change once it was sent; nil if the change is the next revision.
     private var jump: ChangeStore.Jump? {
         guard change.revision > begun + 1 else { return nil }
         return ChangeStore.Jump(activityKey: lease.activityKey, after: begun, into: change.revision)
@@ -90,8 +90,8 @@ extension PlainBroadcast {
 
     /// Selects the plain broadcasts among the channels of some activities that a daemon has leased.
     ///
-    /// A broadcast is plain if only routine changes have come since the last one, and no phone is owed a repeat. Where an
-    /// alert has failed, a walk has begun, and a ``ChannelTurn`` goes on with it.
+    /// A broadcast is plain if only routine changes have come since the last one, and no phone is owed a repeat. If an
+    /// alert has failed, a walk has begun, and a ``ChannelTurn`` continues it.
     static func selection(_ keys: [Int64], of daemon: UUID) -> Query {
         """
         SELECT \(unescaped: RoutineUpdate.columns), s.wakes, s.completed_revision, s.failures, s.lease_owner::text,

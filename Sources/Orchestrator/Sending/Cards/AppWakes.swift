@@ -25,7 +25,7 @@ struct AppWakes: Sendable {
     /// How long APNs keeps one for a phone that is away, in seconds.
     private static let expiration: Int64 = 3600
 
-    /// What one push can be sent for: the activity, and what its pushes say of it.
+    /// The activity that one push is sent for, with the type name that the push carries.
     struct Addressee: Hashable, Sendable {
         let activity: ActivityNames
         let typeName: ActivityTypeName
@@ -41,8 +41,8 @@ struct AppWakes: Sendable {
         }
     }
 
-    /// Sends one to each of the cards' devices, and records what came of it. What fails for a reason of the database is
-    /// tried again when the claim is over.
+    /// Sends one to each of the cards' devices, and records the outcomes. If the database fails, another try follows
+    /// when the claim expires.
     func send() async {
         do {
             guard let (batch, detail) = try await batch() else {
@@ -108,7 +108,7 @@ struct AppWakes: Sendable {
         return (batch, detail)
     }
 
-    /// What certainly did not leave is tried again, everything else was a wake-up.
+    /// Retries wake-ups that certainly did not leave. All others count as sent.
     private func settlement(_ answers: BatchOutcome) -> [Query] {
         var deaths: [DeviceTokens.Death] = []
         var unsent: Set<Int> = []
@@ -129,7 +129,8 @@ struct AppWakes: Sendable {
             + (unsent.isEmpty ? [] : [WatchedCard.notWoken(unsent.sorted().map { cards[$0] }, again: Self.pause)])
     }
 
-    /// In a task of its own: what was answered is true when the daemon stops, too, and would be sent twice.
+    /// Runs in a task of its own. Otherwise a stopping daemon would lose the answers, and another would send the pushes
+    /// again.
     private func store(_ statements: [Query]) async throws {
         let database = orchestrator.database
         try await Task {

@@ -16,8 +16,8 @@ enum Continuations {
     /// Before the start leaves, the old card is sent the newest state: APNs may say that the card is gone.
     static let asking = Duration.seconds(10)
 
-    /// A card is handed over so long after its app reported it, at the earliest. TallyKit takes what comes within 30
-    /// minutes of a card for the repeat of the card's start, and ends it.
+    /// The least time from the report of a card to its hand-over. If another card comes within 30 minutes, TallyKit
+    /// takes it for the repeat of the card's start, and ends it.
     static let rest = Duration.seconds(2_700)
 
     // MARK: Conditions

@@ -13,8 +13,8 @@ struct PendingCards: Sendable {
 
     /// An SQL condition: some card of the ring `s` waits to begin.
     ///
-    /// The bounds and the order name all columns of one index, as in ``CatchUpTurn``: no other has that order, so the
-    /// server cannot go through the other cards of the ring.
+    /// The bounds and the order name all columns of one index, as in ``CatchUpTurn``. No other index has that order, so
+    /// the server cannot go through the other cards of the ring.
     static let exist = """
         coalesce((
             SELECT true FROM subscriptions AS d

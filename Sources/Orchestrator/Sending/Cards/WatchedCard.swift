@@ -163,7 +163,7 @@ extension WatchedCard {
         """
     }
 
-    /// The condition that the 8 hours of the subscription `s` are over. Those of a card that has not begun count later.
+    /// The condition that the 8 hours of the subscription `s` are over. They count from when the card begins.
     static let isExpired = """
         (s.pending_since IS NULL AND s.started_at <= clock_timestamp() - interval '\(CardWatch.lifetimeSeconds) seconds')
         """

@@ -103,7 +103,8 @@ struct PushQueue: Service, CustomStringConvertible {
         }
         let settlement = PushSettlement(results: outcomes, backoff: orchestrator.settings.backoff)
         let database = orchestrator.database
-        // In a task of its own: what was answered is true when the daemon stops, too, and would be sent twice.
+        // Runs in a task of its own. Otherwise a stopping daemon would lose the answers, and another would send the
+        // pushes again.
         try await Task {
             _ = try await database.withTransaction { try await $0.pipeline(settlement.statements) }
         }.value

@@ -43,10 +43,10 @@ struct QueuedPush: Sendable {
 }
 
 extension QueuedPush {
-    /// Takes what is due in one environment for as long as `lease`, the longest due first. What cannot leave, because
-    /// sending is halted and no probe is due, is put off past the next one as ``SendingHalt/wait(jitter:)`` does, so
-    /// that a crowd of it is seldom met; it is among the result all the same. Whoever lifts the halt sees to it
-    /// (``freeing(_:afterLeaseOf:)``).
+    /// Takes pushes that are due in one environment for as long as `lease`, the longest due first. The result includes
+    /// pushes that cannot leave, because sending is halted and no probe is due. Those are put off past the next probe,
+    /// as ``SendingHalt/wait(jitter:)`` does, so that a crowd of them is seldom met. Whoever lifts the halt frees them
+    /// (``freeing(_:afterLeaseOf:limit:)``).
     static func claim(
         _ limit: Int,
         in environment: APNSEnvironment,
@@ -113,8 +113,8 @@ extension QueuedPush {
         )
     }
 
-    /// The statement that lets go a `limit` of what a halt has put off. What is due within a lease may be in some daemon's hands; so
-    /// all is due after one at the latest.
+    /// The statement that frees at most `limit` pushes that a halt has put off. A push that is due within a lease may
+    /// be in some daemon's hands. So all are due after one lease at the latest.
     static func freeing(_ scope: HaltScope, afterLeaseOf lease: Duration, limit: Int) -> Query {
         """
         UPDATE pushes AS p SET due_at = clock_timestamp() + \(lease)

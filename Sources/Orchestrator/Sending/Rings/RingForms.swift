@@ -9,7 +9,7 @@ struct RingForms {
     /// What ``RingPass/alert`` says.
     let alert: AlertContent?
     let identity: SigningIdentity
-    /// What is decided on the way is stored with it.
+    /// Stores the decisions of the walk with its progress.
     let progress: RingProgress
     /// What was decided for the change, by class.
     private var priorities: [BudgetClass: GivenPriority]
@@ -114,7 +114,7 @@ struct RingForms {
         return decided
     }
 
-    /// How the timeline tells of the next slice. A ring that proves to be a large one is told of by batches.
+    /// How the timeline records the next slice. It records a ring that proves to be large by batches.
     private mutating func detail(of slice: RingSlice) async throws -> TimelineDetail {
         let isTooLong = told + slice.count > (detail == .pushes ? TimelineScale.few : RingWalk.partSize)
         if let detail, !isTooLong {

@@ -25,7 +25,7 @@ struct RingPass: Sendable {
     var partSize: Int { max(windowSize / 4, RingWalk.smallestPart) }
 }
 
-/// What a walk finds when it looks whether the next slice may leave.
+/// The result of checking whether the next slice may leave.
 struct RingLook: Sendable {
     /// Whether more may leave.
     let mayGoOn: Bool
@@ -34,7 +34,7 @@ struct RingLook: Sendable {
 }
 
 extension SegmentStore {
-    /// Looks whether the walk may go on. No slice leaves without a look of its own (promise 5).
+    /// Checks whether the walk may continue. Each slice leaves after a check of its own (promise 5).
     ///
     /// It may not when the change needs a fresh stamp, or was given one.
     ///

@@ -13,7 +13,7 @@ struct RingSlice: Sendable {
     private(set) var failures: [Int16] = []
     private(set) var traits: [Trait] = []
 
-    /// What decides in which form a destination gets the change.
+    /// The traits that decide in which form a destination gets the change.
     struct Trait: Hashable, Sendable {
         /// Budget class: the device allows frequent pushes.
         let frequent: Bool
@@ -23,7 +23,7 @@ struct RingSlice: Sendable {
 
     var count: Int { deviceKeys.count }
 
-    /// What the refusal of one of them is about.
+    /// The place that the refusal of one of them concerns.
     func place(_ index: Int, heardIfRefused: Revision) -> PushExceptions.Place? {
         guard let token = PushToken(hex: String(decoding: tokens[index], as: UTF8.self)) else { return nil }
         return PushExceptions.Place(

@@ -49,7 +49,7 @@ struct RingWalk: Sendable {
         var soughtAt: Duration?
     }
 
-    /// How long cards that have become due by themselves may stay unseen by a walk.
+    /// How long a walk may overlook cards that have become due as time passed.
     private static let seekingPause = Duration.milliseconds(250)
 
     /// Whether the next look seeks cards that are due. Until a batch has left they would not break the walk off.
@@ -113,7 +113,7 @@ struct RingWalk: Sendable {
         }
     }
 
-    /// Sends what was read, slice after slice, each under a look of its own. Nil when nothing is left of it, or nothing
+    /// Sends the slices that were read, one after the other, each after a check of its own. Nil if no slice is left
     /// that is new enough, and there may be more.
     private func sendAhead(_ course: inout Course, _ tasks: inout Tasks) async throws -> End? {
         repeat {

@@ -1,7 +1,7 @@
-/// What a walk has given to the transport and not stored yet: slices in the order of the ring.
+/// The slices that a walk has given to the transport and not stored yet, in the order of the ring.
 ///
-/// Answers come in any order. Stored is the longest part without a gap, so that a walk which is broken off begins again
-/// behind it. Pure: it neither sends nor stores.
+/// Answers come in any order. The longest part without a gap is stored, so that a walk which breaks off starts again
+/// after it. Pure: it neither sends nor stores.
 struct RingWindow {
     fileprivate struct Slice {
         let count: Int
@@ -12,7 +12,7 @@ struct RingWindow {
 
     /// What can be stored together.
     struct Part: Sendable {
-        /// The device key of the last destination; nil if there is none.
+        /// The device key of the last destination; nil if the part is empty.
         private(set) var lastKey: Int64?
         private(set) var count = 0
         private(set) var exceptions: PushExceptions

@@ -91,7 +91,7 @@ struct SegmentGroup: Sendable {
     }
 
     private func giveBack(_ leases: [SegmentLease]) async {
-        // Without a database the leases run out by themselves.
+        // Without a database the leases expire.
         try? await store.release(leases)
         if !leases.isEmpty { orchestrator.wakeUps.signal() }
     }
@@ -122,8 +122,8 @@ struct SegmentGroup: Sendable {
         case time
     }
 
-    /// So many segments with refused pushes are settled at the same time. If APNs is silent, the whole group comes to
-    /// it at once, and each takes a transaction of its own. Others need the database, too.
+    /// So many segments with refused pushes are settled at the same time. If APNs is silent, the whole group gets there
+    /// at once, and each takes a transaction of its own. Others need the database, too.
     private static let mostSettling = 4
 
     /// Sends all at the same time. Segments whose pushes were all accepted are stored together. For the others it

@@ -15,14 +15,14 @@ final class SmallRing: Sendable {
     let lease: SegmentLease
     /// ``SegmentProgress/wakes`` when it was read.
     let wakes: Int64
-    /// What its walk has completed.
+    /// The revision that its walk has completed.
     let begun: Revision
     let failures: Int
     let activity: ActivitySnapshot
     let change: ChangeToSend
     /// All who have not had the change, in the order of the ring.
     let riders: [Destination]
-    /// The most riders. For so few the sender does not check again whether it may go on (promise 5).
+    /// The most riders. With so few, the sender does not check again whether it may continue (promise 5).
     static let mostRiders = 16
 
     /// What follows the columns of the ``RoutineUpdate``, in its order.
@@ -70,7 +70,7 @@ final class SmallRing: Sendable {
         return carousel
     }
 
-    /// Whether its walk goes from one revision to the next, so that nothing is merged.
+    /// Whether its walk moves from one revision to the next, so that there are no merges.
     var isStep: Bool { change.revision == begun + 1 }
 }
 
