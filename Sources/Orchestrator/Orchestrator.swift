@@ -24,7 +24,7 @@ package final class Orchestrator: Sendable {
     package let sender: any PushSender
     let registry = RegistryCaches()
     let tickets: TicketSeal
-    /// What time it is where tickets are over.
+    /// The clock by which tickets expire.
     let clock: DatabaseClock
     /// The SHA-256 of the bootstrap key, if there is one.
     let bootstrapHash: [UInt8]?
@@ -38,8 +38,9 @@ package final class Orchestrator: Sendable {
     let sweeps: ChannelSweepStore
     let deliveries: DeliveryTimes
     let channelGauges: ChannelGauges
-    /// So many channels of activities are asked for at the same time. Making one is not idempotent: what waits at Apple past
-    /// its deadline is asked for again, and then nobody knows of the first.
+    /// Bounds the requests to Apple for channels of activities that run at the same time. Making a channel is not
+    /// idempotent. A request that waits at Apple past its deadline is repeated, and then nobody knows the channel of
+    /// the first one.
     let channelRequests = Turnstile(width: 32)
     let heldConnections: HeldConnections
     let importer = SwiftImporter()

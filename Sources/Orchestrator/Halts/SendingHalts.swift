@@ -15,12 +15,12 @@ struct SendingHalt: Sendable, Hashable {
     /// How long until the next one is allowed; not positive: it is.
     let probeIn: Duration
 
-    /// What waits for the end of a halt looks itself after so long, and some as long again: should the end have
-    /// overlooked it.
+    /// After at most so long, and up to as long again, work that waits for the end of a halt looks for it. The end may
+    /// have overlooked that work.
     static let longestWait = Duration.seconds(300)
 
-    /// How long a segment with work leaves it at that: past the next probe, and some as long again, lest all that is
-    /// due looks at once. Whoever lifts the halt wakes them. `jitter` is a number in 0…1.
+    /// How long a segment with due work waits: past the next probe, and up to as long again, so that not all segments
+    /// look at once. Whoever lifts the halt wakes them. The jitter is a number in 0…1.
     func wait(jitter: Double) -> Duration { min(max(probeIn, .seconds(1)), Self.longestWait) * (1 + jitter) }
 }
 
