@@ -66,10 +66,10 @@ struct AppDeletion {
 
     private var devices: Query { deletion(from: "devices") }
 
-    /// Those to tokens that the caller named.
+    /// The pushes to tokens that the caller named.
     private var pushes: Query { deletion(from: "pushes") }
 
-    /// Topics of users. Those of devices are gone with the devices.
+    /// Topics of users. The topics of devices are gone with the devices.
     private var topics: Query { deletion(from: "topic_follows") }
 
     private func deletion(from table: String) -> Query {

@@ -242,7 +242,7 @@ extension Orchestrator {
 }
 
 extension AppResource {
-    /// As the audit log shows it: with a mark where the private key itself was replaced.
+    /// As the audit log shows it. A mark says that the private key itself was replaced.
     fileprivate func json(replacingKeysOf replaced: [APNSEnvironment]) -> JSONValue {
         guard var app = json.object, var environments = app["environments"]?.object else { return json }
         for environment in replaced {

@@ -148,7 +148,7 @@ extension Orchestrator {
         )
     }
 
-    /// What a change of the versions means to what runs.
+    /// The findings of a change of the versions for running activities.
     ///
     /// - Throws: 409 `incompatible_schema` if it would break a running activity, unless forced.
     private static func accept(
@@ -161,7 +161,8 @@ extension Orchestrator {
         var findings: [SchemaFinding] = []
         var breaks = !foreseen.withheld.isEmpty
         if var compatibility = foreseen.compatibility {
-            // Once more for those that were started after the look ahead. No more can be, now that the type is locked.
+            // Adds the activities that were started after the look ahead. No more can start, now that the type is
+            // locked.
             let type = RegistryCaches.TypeKey(app: app, name: name)
             compatibility.add(try await RunningPage.read(type) { try await connection.query($0) })
             findings = compatibility.findings

@@ -1,7 +1,7 @@
 package import APITypes
 package import ActivityModel
 
-/// Who calls: what an API key turned out to be.
+/// The caller, as an API key or a ticket identifies it.
 package struct Principal: Sendable, Hashable {
     /// The id of the API key, or ``bootstrapKeyID``.
     package let keyID: String

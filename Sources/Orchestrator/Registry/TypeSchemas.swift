@@ -72,8 +72,8 @@ struct TypeSchemas {
         }
     }
 
-    /// What registering them makes of the versions of a type, as long as nobody else registers any: another one, the
-    /// oldest app of the newest changed, or nothing.
+    /// The versions of a type after these schemas are registered, if nobody else registers any. That adds a version,
+    /// changes the oldest app of the newest one, or changes nothing.
     func change(_ versions: inout [TypeContext.Version], minAppVersion: AppVersion?) throws(SchemaError) {
         guard let newest = versions.last else { return }
         if newest.attributesSchema.document == attributesDocument,

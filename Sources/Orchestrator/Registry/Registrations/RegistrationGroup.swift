@@ -21,7 +21,7 @@ struct RegistrationGroup {
         }
     }
 
-    /// What a report changes besides the rows of its device and its tokens.
+    /// The changes by a report besides the rows of its device and its tokens.
     private struct Effect {
         var movedEnvironment = false
         var changedBudgetClass = false
@@ -37,11 +37,11 @@ struct RegistrationGroup {
     private var answers: [Answer?]
     /// The keys of the devices whose reports are taken.
     private var keys: [Int: Int64] = [:]
-    /// Those whose devices are there already.
+    /// The reports whose devices exist already.
     private var effects: [Int: Effect] = [:]
     /// Changes of topics by reports of known devices.
     private var topicChanges: [Int: TopicChange] = [:]
-    /// Those that are left to other transactions.
+    /// Reports that are left to other transactions.
     private var left: Set<Int> = []
 
     /// Takes reports, and starts on their devices what is running, before they are answered.
@@ -51,7 +51,7 @@ struct RegistrationGroup {
         guard let orchestrator = requests.first?.orchestrator else { return [] }
         let reports = requests.map(\.report)
         var answers: [Answer?] = Array(repeating: nil, count: reports.count)
-        // Those of a transaction each; the last is the next.
+        // The reports of a transaction each; the last is the next.
         var groups = [Array(reports.indices)]
         while let places = groups.popLast() {
             let taken = try await accept(places.map { reports[$0] }, together: orchestrator)
@@ -61,7 +61,7 @@ struct RegistrationGroup {
         return answers.compactMap { $0 }
     }
 
-    /// One transaction, and what its commit gives to do; nil for those that are left.
+    /// One transaction, and the work after its commit; nil for reports that are left.
     private static func accept(
         _ reports: [ReportedDevice],
         together orchestrator: Orchestrator

@@ -8,7 +8,7 @@ struct ReportedDevice: Sendable {
     let id: DeviceID
     let request: DeviceRequest
     var idempotencyKey: IdempotencyKey?
-    /// Whether the answer tells all that is known of the device.
+    /// Whether the answer holds all facts about the device.
     let wantsDevice: Bool
 
     var name: ReportedCard.Device { ReportedCard.Device(app: app, id: id) }

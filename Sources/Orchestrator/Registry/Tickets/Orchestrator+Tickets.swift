@@ -67,7 +67,7 @@ extension Orchestrator {
         return answers
     }
 
-    /// What a ticket allows, without the ids of people.
+    /// The rights of a ticket, without the ids of people.
     private static func record(of ticket: RegistrationTicket) -> JSONValue {
         var fields = ObjectWriter()
         fields.add("environment", ticket.environment.rawValue)
