@@ -96,8 +96,8 @@ extension Orchestrator {
         try (await facts(of: [ActivityFacts.Name(app: app, id: id)]).first ?? .failure(Problem.internalError())).get()
     }
 
-    /// The facts of several activities in their order, those that are not at hand read together; 404 for those that do
-    /// not exist.
+    /// The facts of several activities in their order. Those that are not cached are read together. 404 for activities
+    /// that do not exist.
     func facts(of names: [ActivityFacts.Name]) async -> [Result<ActivityFacts, any Error>] {
         var results: [Result<ActivityFacts, any Error>] = []
         var unknown: [Int] = []

@@ -34,7 +34,7 @@ final class ChangeCommand: Sendable {
     let origin: RequestOrigin?
     /// Set when the request is answered like an earlier one.
     let replay: ReplayMark?
-    /// What puts the request on record, committed with the change.
+    /// The statements that put the request on record, committed with the change.
     let records: [Query]
     /// App versions that nobody uses any more (``VersionUse``): they hold the state back no longer.
     let unused: Set<Follower>

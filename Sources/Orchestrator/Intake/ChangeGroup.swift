@@ -334,7 +334,7 @@ private struct IntakeDesk {
         return statements
     }
 
-    /// What the accepted changes give to do; nil without any. At most so many rings are leased.
+    /// The work of the accepted changes; nil without any. Leases at most `limit` rings.
     func work(leasing limit: Int, for segments: SegmentStore) -> AcceptedWork? {
         guard !accepted.isEmpty else { return nil }
         let newest = Dictionary(accepted.map { ($0.activityKey, $0.revision) }, uniquingKeysWith: max)

@@ -58,8 +58,8 @@ struct CountedAnswer<Answer: AudienceAnswer>: Sendable {
         return CountedAnswer(new, for: key)
     }
 
-    /// The whole answer, when the transaction is committed. All requests with the key are told the counts that were
-    /// stored first.
+    /// The whole answer, when the transaction is committed. All requests with the key get the counts that were stored
+    /// first.
     func counted(in database: Database) async throws -> Answer {
         var answer = known.answer
         guard let uncounted = known.uncounted else { return answer }

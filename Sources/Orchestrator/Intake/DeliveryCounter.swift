@@ -155,7 +155,7 @@ struct CardCount: RowCount {
     }
 }
 
-/// What became of the starts of one activity.
+/// The outcomes of the starts of one activity.
 struct StartCount: RowCount {
     private(set) var rows = 0
     /// Starts are counted the same, whatever the newest revision is.
@@ -175,7 +175,7 @@ struct StartCount: RowCount {
 }
 
 extension StartProgress {
-    /// Counts so many starts that are in one state for one reason.
+    /// Adds a number of starts in one state for one reason.
     fileprivate mutating func count(
         _ state: StartStateMachine.State,
         because reason: String?,

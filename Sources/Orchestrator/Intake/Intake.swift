@@ -5,7 +5,8 @@ import Postgres
 import ServiceLifecycle
 import Store
 
-/// Accepts updates, ends, reports of cards, receipts and registrations in groups, and reads in groups what has to be known of their activities.
+/// Accepts updates, ends, reports of cards, receipts and registrations in groups, and reads the facts of their
+/// activities in groups.
 final class Intake: Service, CustomStringConvertible {
     /// Accepted in the order of each activity.
     let changes: GroupedWork<Int64, ChangeCommand, ChangeAnswer>

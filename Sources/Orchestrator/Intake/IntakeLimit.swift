@@ -43,8 +43,7 @@ struct IntakeLimit: Sendable {
     /// The answer to a refused change: 429 `too_many_requests`.
     static let refusal = Problem.tooManyRequests(retryAfter: 1)
 
-    /// - Throws: ``refusal`` if so many wait, or it would wait or has waited for so long, that one of that weight is not
-    ///   taken any more.
+    /// - Throws: ``refusal`` if too many wait for that weight, or if it would wait, or has waited, too long.
     func admit(_ weight: Weight, behind backlog: Backlog) throws(Problem) {
         guard takes(weight, behind: backlog) else { throw Self.refusal }
     }

@@ -108,7 +108,7 @@ extension KeptProgress where Answer == AudienceCounts {
     /// Whether the page is stored. Only the number of earlier pages is kept. The hash of the last stored page covers
     /// them all, so another list is noticed there.
     ///
-    /// - Throws: 409 if the list is another one than the one that is kept.
+    /// - Throws: 409 if the list differs from the one that is kept.
     fileprivate func covers(_ page: AudienceListPage) throws(Problem) -> Bool {
         // A request in JSON has no pages.
         guard let pages = answer.pages else { throw .idempotencyKeyReused() }

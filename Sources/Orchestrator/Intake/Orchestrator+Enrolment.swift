@@ -55,7 +55,7 @@ extension Orchestrator {
         """
     }
 
-    /// What is made of an ``AudienceStretch``.
+    /// The statement that makes starts of an ``AudienceStretch``.
     private static let enrolment = """
         , wanted AS (
             SELECT d.device_key FROM activity AS a CROSS JOIN everybody AS d WHERE \(AudienceStretch.isReachedWithAll)

@@ -6,7 +6,7 @@ import Store
 
 /// One requested update or end. Tally has not looked up its activity yet.
 struct RequestedChange: Sendable {
-    /// Boxed, because a request has a dozen fields that are counted whenever it is handed on.
+    /// Boxed, because a copy of a request would retain each of its dozen fields.
     indirect enum Body: Sendable {
         case update(UpdateRequest)
         case end(EndRequest)
@@ -22,7 +22,7 @@ struct RequestedChange: Sendable {
     var origin = RequestOrigin.current
     /// Set when the request is answered like an earlier one; nil if Tally itself made the change.
     var replay = Caller.current?.replay
-    /// What puts the request on record, committed with the change.
+    /// The statements that put the request on record, committed with the change.
     var records: [Query] = []
 
     var name: ActivityFacts.Name { ActivityFacts.Name(app: app, id: id) }

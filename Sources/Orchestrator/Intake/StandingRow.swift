@@ -97,7 +97,7 @@ struct StandingRow {
         get throws { try alert.map(Self.content) }
     }
 
-    /// What starts tell in place of ``ActivityFacts/startAlert``; nil if no audience has come with an alert.
+    /// The alert that starts bring instead of ``ActivityFacts/startAlert``; nil if no audience has come with an alert.
     var startAlert: AlertContent? {
         get throws { try laterStartAlert.map(Self.content) }
     }

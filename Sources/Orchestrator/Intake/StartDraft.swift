@@ -5,7 +5,7 @@ import Store
 
 /// Answers to starts whose audience is still to be counted.
 enum StartDraft {
-    /// What tells a kept replay from a kept start.
+    /// The status that marks a kept replay, unlike a kept start.
     static let replayStatus: Int16 = 200
 
     /// Carries out the last statements of a transaction and reads the answer to it. If there is a key, the answer is

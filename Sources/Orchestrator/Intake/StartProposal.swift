@@ -23,7 +23,7 @@ struct StartProposal: Sendable {
     /// The app versions of the audience must be able to decode the start, unless their version of the type is retired.
     /// If the start goes to a channel, every current version of the type must be able to decode it.
     ///
-    /// - Throws: 422 for what the type or Apple's limits refuse.
+    /// - Throws: 422 if the type or Apple's limits refuse it.
     init(
         app: BundleID,
         id: ActivityID,
@@ -204,8 +204,8 @@ struct StartProposal: Sendable {
         """
     }
 
-    /// Nobody needs an update to the start itself, so the walk begins behind it; without an audience there is nothing
-    /// to do.
+    /// Nobody needs an update to the start itself, so the walk begins after it. Without an audience the ring has no
+    /// work.
     private func ring(_ activityKey: Int64) -> Query {
         """
         INSERT INTO segments (activity_key, segment, completed_revision, due_at)

@@ -2,7 +2,7 @@ import ActivityModel
 import Postgres
 import Store
 
-/// A few activities that have ended, deleted in one transaction; of those with many devices a part.
+/// Deletes a few ended activities in one transaction, and only a part of those with many devices.
 ///
 /// The transaction is short, because readers of events stop below the oldest that still runs. It waits for no row: what
 /// others hold is left. Events, the timeline and the audit log name activities without
@@ -10,14 +10,14 @@ import Store
 struct ActivityDeletion: Sendable {
     /// Why they go.
     enum Cause {
-        /// They have been over for so long, and nothing of them is to be done or to be counted any more.
+        /// They ended so long ago, and have nothing left to do or to count.
         case age(Duration)
         /// Their app is being deleted.
         case app(BundleID)
     }
 
     let cause: Cause
-    /// Those up to here have been looked at.
+    /// The place up to which activities were checked.
     let after: Place
 
     /// A place in the order in which activities ended.

@@ -5,8 +5,8 @@ import Postgres
 import Store
 
 extension Orchestrator {
-    /// Keeps a valid change until its time. Its content must be decodable by those who follow now; it is judged again
-    /// then.
+    /// Keeps a valid change until its time. The current followers must be able to decode its content. It is judged
+    /// again when it runs.
     func schedule(
         _ kind: ChangeKind,
         at time: Instant,

@@ -64,7 +64,7 @@ extension Orchestrator {
         return results
     }
 
-    /// The places of those for which there is room, as far as they say themselves how urgent they are.
+    /// The places of the operations that there is room for, by the urgency that they declare themselves.
     ///
     /// The others cost no look-up and no sorting. Under overload they are the majority, and the time is needed for ends and
     /// alerts.

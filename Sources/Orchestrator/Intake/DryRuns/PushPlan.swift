@@ -5,7 +5,7 @@ import JSON
 import Postgres
 import Store
 
-/// What the newest change of an activity would be sent as, read within the transaction that has written it.
+/// The pushes of the newest change of an activity, read within the transaction that has written it.
 struct PushPlan {
     private let change: ChangeToSend
     private let activity: ActivitySnapshot
@@ -81,7 +81,7 @@ struct PushPlan {
         return (pushes.sorted { ($1.value, "\($0.key)") < ($0.value, "\($1.key)") }.map(start), withheld)
     }
 
-    /// What is known of the app versions of the audience.
+    /// The known facts about the app versions of the audience.
     private func decodings(on connection: PostgresConnection) async throws -> [String: StartVersions.Decoding] {
         let rows = try await connection.query(
             """

@@ -16,7 +16,7 @@ struct GroupPace: Sendable {
     /// Elements a second in the stretch before; nil before the first is over.
     private var rate: Double?
 
-    /// A group of so many has been carried out, and others have begun as far as they may.
+    /// A group of `count` elements has been carried out, and as many others have begun as may.
     ///
     /// - `leavesMore`: whether there is enough left for another group, which may not begin yet.
     mutating func finished(_ count: Int, leavesMore: Bool, now: ContinuousClock.Instant) {
@@ -36,9 +36,9 @@ struct GroupPace: Sendable {
         done = 0
     }
 
-    /// How long it takes to begin with what comes behind so many; nil if that is not known.
+    /// How long an element behind `count` others waits until its group begins; nil if unknown.
     ///
-    /// A stretch that does not end tells as much as one that has ended: its pace is what it has brought so far.
+    /// A stretch that does not end counts, too, with its pace so far.
     func wait(behind count: Int, now: ContinuousClock.Instant) -> Duration? {
         guard let since else { return nil }
         let elapsed = since.duration(to: now)
@@ -48,7 +48,7 @@ struct GroupPace: Sendable {
     }
 }
 
-/// What waits in front of one who comes now.
+/// The queue in front of an element that comes now.
 struct Backlog: Sendable, Equatable {
     /// How many wait to be carried out.
     let count: Int

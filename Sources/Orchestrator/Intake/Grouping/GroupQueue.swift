@@ -10,8 +10,8 @@ struct GroupQueue<Line: Hashable, Element> {
         var groupSize: Int
         /// The most groups under way at the same time.
         var lanes: Int
-        /// While a group is under way, another is begun for so many elements at least: a small one is cheaper as a part
-        /// of the next.
+        /// The fewest elements that begin another group while one is under way. A smaller group is cheaper as a part of
+        /// the next.
         var worthALane: Int
         /// Whether a group may hold several elements of one line, in their order.
         var takesWholeLines: Bool
@@ -20,7 +20,7 @@ struct GroupQueue<Line: Hashable, Element> {
     /// Elements that are carried out together.
     struct Group {
         let elements: [Element]
-        /// That of each element.
+        /// The line of each element.
         fileprivate let lines: [Line]
 
         /// The elements at these ascending places. If one is among them, so are all later ones of its line. Nil if
@@ -31,7 +31,7 @@ struct GroupQueue<Line: Hashable, Element> {
         }
     }
 
-    /// What waits in a line.
+    /// The elements that wait in a line.
     private struct Waiting {
         var elements: [Element] = []
         /// Whether any of it is or was urgent since the line was last empty.

@@ -7,9 +7,9 @@ import Store
 /// One transaction of reports, of as many devices. Each is judged on its own; one that is refused changes nothing and
 /// does not disturb the others.
 ///
-/// Nearly always we know whether the devices' apps can decode what the activities send. Where we do not, another
-/// transaction takes the report. It locks types and activities before anything else (``AppVersionAdmission``). A device
-/// that has a new version of the app is taken alone, because that may concern its other cards.
+/// Nearly always we know whether the devices' apps can decode what the activities send. If not, another transaction
+/// takes the report. It locks types and activities before anything else (``AppVersionAdmission``). A device that has a
+/// new version of the app is taken alone, because that may concern its other cards.
 struct ReportGroup {
     private struct Start {
         let revision: Revision?
@@ -33,7 +33,7 @@ struct ReportGroup {
 
     typealias Answer = Result<SubscriptionAnswer, any Error>
 
-    /// What came of one transaction.
+    /// The outcome of one transaction.
     private struct Outcome {
         /// In the order of the reports; nil for those that are left.
         var answers: [Answer?] = []
@@ -54,7 +54,7 @@ struct ReportGroup {
         waking wakeUps: WakeUps
     ) async throws -> [Answer] {
         var answers: [Answer?] = Array(repeating: nil, count: reports.count)
-        // Those of a transaction each; the last is the next.
+        // The reports of a transaction each; the last is the next.
         var groups = [Array(reports.indices)]
         while let places = groups.popLast() {
             var alone: [Int] = []
@@ -160,8 +160,8 @@ struct ReportGroup {
     /// Looks up devices and channels, and takes note of new versions of single ones.
     ///
     /// The devices are locked: no start is claimed for one until its card can be seen (``StartClaims``). That costs
-    /// nothing where a card is new, which refers to its device, and is done before anything else is locked, as a
-    /// registration does.
+    /// nothing for a new card, whose row locks its device anyway. It comes before all other locks, as in a
+    /// registration.
     private mutating func findDevices() async throws {
         let cards = reports.map(\.card)
         let apps = cards.map(\.app.rawValue)
@@ -335,7 +335,7 @@ struct ReportGroup {
         }
     }
 
-    /// Why a device cannot be made of a report; nil if it can.
+    /// Why a report cannot create its device; nil if it can.
     private func refusal(ofUnknown report: CardReport, _ channels: [Int64: [String]]) -> Problem? {
         guard let environment = report.card.request.environment else {
             return .invalidRequest(

@@ -231,10 +231,10 @@ struct ReportRows {
     /// Whether the row `s` or the report says that the card has not begun: the 8 hours of a card count from its beginning.
     private static let isOrWasPending = "(s.pending_since IS NOT NULL OR EXCLUDED.pending_since IS NOT NULL)"
 
-    /// Whether a report says of the card `s` that it has begun, as the one before, or that it has not, as the one before.
+    /// Whether a report agrees with the one before whether the card `s` has begun.
     private static let isAsBegunAsBefore = "((s.pending_since IS NULL) = (EXCLUDED.pending_since IS NULL))"
 
-    /// After so many hours a new card is to continue the card, by the policy `p`; null: never.
+    /// The hours after which a new card continues the card, by the policy `p`; null: never.
     private static let continuation = "\(StoredJSON.text(at: "{continue_after_hours}", of: "p.policy"))::integer"
 
     /// Whether a report is of another card than the stored one `s`. That is so if ActivityKit says so, or the phone has
@@ -257,8 +257,8 @@ struct ReportRows {
         ), EXCLUDED.heard_revision)
         """
 
-    /// A card that joined its channel after the newest broadcast is owed another one. Those who join within a second of
-    /// each other share it: a broadcast goes to everybody who listens.
+    /// A card that joined its channel after the newest broadcast is owed another one. Cards that join within a second
+    /// of each other share it: a broadcast goes to everybody who listens.
     private var channel: Query {
         """
         INSERT INTO subscriptions AS s (activity_key, device_key, mode, state, frequent, generation, known_revision,
