@@ -17,7 +17,7 @@ package import Webhooks
 /// (apps, keys, types, devices), `Intake` (start, update, end, subscriptions), `Channels` and `Schedules`.
 /// ``services`` run in the background.
 ///
-/// Operations throw `Problem` for what the caller did wrong and `PostgresError` when the database is away.
+/// Operations throw `Problem` for mistakes of the caller and `PostgresError` when the database is away.
 package final class Orchestrator: Sendable {
     /// The room below all others.
     let store: Store
@@ -45,7 +45,7 @@ package final class Orchestrator: Sendable {
     let heldConnections: HeldConnections
     let importer = SwiftImporter()
     let record: Record
-    /// What never changes of an activity, by its ids.
+    /// The unchanging facts of activities, by their ids.
     let facts: ExpiringCache<ActivityFacts.Name, ActivityFacts>
     let versionUse: VersionUse
     let counter: DeliveryCounter
@@ -113,7 +113,7 @@ package final class Orchestrator: Sendable {
     /// this one has drained its listeners.
     package var ownership: any Service { partitions }
 
-    /// What has to run for accepted changes to reach phones, in the order in which it starts.
+    /// The services that bring accepted changes to phones, in the order in which they start.
     package var services: [any Service] {
         [
             // Stops last: it writes what the others did to their end.
@@ -136,7 +136,7 @@ package final class Orchestrator: Sendable {
     }
 }
 
-// What the rooms above the store take of it by way of this hub.
+// The parts of the store that the rooms above it reach through this hub.
 extension Orchestrator {
     package var database: Database { store.database }
     /// Seal signing keys at rest and sign tickets.

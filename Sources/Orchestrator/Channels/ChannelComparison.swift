@@ -12,7 +12,7 @@ struct ChannelComparison: Sendable {
         let id: ChannelID
         let apnsID: APNSChannelID
         let state: ChannelState
-        /// When it came into the state ready, deleted or lost. Of no meaning for the others.
+        /// When it came into the state ready, deleted or lost. Means nothing in other states.
         let since: Instant
         /// The activity that it serves; nil for one that was never used.
         let activity: ActivityID?
@@ -28,7 +28,7 @@ struct ChannelComparison: Sendable {
         case settle(Record)
         /// Ours and gone for us, but Apple has it: it is deleted once more.
         case deleteAgain(Record)
-        /// Not ours, and not to be touched: because of when it was first seen, or for good, if there is no time.
+        /// Not ours, and left alone. With `deleteAt` until that time; without, for ever.
         case watch(APNSChannelID, firstSeen: Instant, deleteAt: Instant?)
         /// Not ours for long enough, in an app whose channels all belong to Tally.
         case deleteUnknown(APNSChannelID, firstSeen: Instant)
@@ -36,10 +36,10 @@ struct ChannelComparison: Sendable {
         case forget(APNSChannelID)
     }
 
-    /// For so long after Apple made or deleted a channel, Apple's hosts need not agree about it.
+    /// How long Apple's hosts may disagree about a channel after Apple made or deleted it, in seconds.
     static let settlingTime: Int64 = 60
-    /// An unknown channel is left alone for so long. It may be one that Tally is making at this moment, or that of
-    /// another system which the operator has overlooked (promise 11).
+    /// How long an unknown channel is left alone, in seconds. It may be one that Tally is making at this moment, or
+    /// that of another system which the operator has overlooked (promise 11).
     static let unknownGrace: Int64 = 24 * 3600
 
     /// How many channels Apple lists.
@@ -118,6 +118,6 @@ struct ChannelComparison: Sendable {
 }
 
 extension Instant {
-    /// The time so many seconds later.
+    /// This time plus some seconds.
     func adding(seconds: Int64) -> Instant { Instant(microseconds: microseconds + seconds * 1_000_000) }
 }

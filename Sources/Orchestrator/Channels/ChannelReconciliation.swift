@@ -207,7 +207,7 @@ struct ChannelReconciliation: Sendable {
     }
 }
 
-/// What our tables know of the channels of an app in one environment.
+/// The records of an app's channels in one environment.
 struct ChannelRecords: Sendable {
     var channels: [ChannelComparison.Record] = []
     var running: Set<ActivityID> = []

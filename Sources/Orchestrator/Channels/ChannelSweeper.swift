@@ -112,8 +112,8 @@ struct ChannelSweeper: Service, CustomStringConvertible {
     /// is deleted that a daemon has left behind is a matter of minutes.
     private static let lease = ChannelSweepStore.lease * batchSize
 
-    /// Deletes the channels whose grace time is over, a batch of them at a time. Those of one app and environment
-    /// follow one another. So a channel that Apple does not answer for delays no other app.
+    /// Deletes the channels whose grace time is over, a batch of them at a time. Channels of one app and environment
+    /// are deleted one after the other. So a channel that Apple does not answer for delays no other app.
     func deleteDue() async throws {
         let due = Dictionary(grouping: try await claimDeletions()) {
             HaltScope(app: $0.app, environment: $0.environment)

@@ -25,12 +25,12 @@ struct ChannelToMake: Sendable {
 struct MadeChannel: Sendable {
     let wanted: ChannelToMake
     let apnsID: APNSChannelID
-    /// Who has asked for it. The app may be deleted before it is stored.
+    /// The key that signed the request for it. The app may be deleted before it is stored.
     let identity: SigningIdentity
 }
 
 extension ChannelToMake {
-    /// Of the leased channels, those that the rows of a ``selection(_:of:)`` tell of.
+    /// The leased channels that are in the rows of a ``selection(_:of:)``.
     fileprivate static func read(_ leases: [SegmentLease], _ rows: Rows) throws -> [ChannelToMake] {
         let byOwner = Dictionary(leases.map { ($0.owner, $0) }) { first, _ in first }
         return try rows.decoded(as: (String, Int64, Int16, String, String, String, String, String).self).compactMap {

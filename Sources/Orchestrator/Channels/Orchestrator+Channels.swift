@@ -208,8 +208,8 @@ extension Orchestrator {
         }
     }
 
-    /// What the caller hears. Where Apple was only asked for a look, nothing was carried out, whatever became of the
-    /// answer.
+    /// The problem that the caller gets. If the request to Apple only reads, it carries nothing out, even if the answer
+    /// was lost.
     static func problem(_ outcome: PushOutcome, ofLook isLook: Bool = false) -> Problem {
         switch outcome.class {
         case .unknown where !isLook:

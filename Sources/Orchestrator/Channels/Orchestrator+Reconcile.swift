@@ -22,7 +22,8 @@ extension Orchestrator {
             Caller.current?.replay.set()
             return report
         }
-        // The sweep is many transactions, told of by events; that it was wanted belongs to the first, which begins it.
+        // The sweep is many transactions, which write events. The audit entry of the request belongs to the first one,
+        // which begins the sweep.
         let record = AuditRows.entry(.channelsReconciled, of: app, environment.rawValue)
         guard let lease = try await sweeps.claim(app, environment, record: record) else {
             throw Problem.sweepInProgress()

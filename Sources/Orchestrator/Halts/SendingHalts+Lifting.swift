@@ -35,7 +35,7 @@ extension SendingHalts {
         }
     }
 
-    /// Marks the halt: from now on it has no probes. Where nothing is to be revived, nothing is a suspect any more.
+    /// Marks the halt: from now on it has no probes. If nothing is to be revived, no token is a suspect any more.
     private func begin(_ scope: HaltScope, because reason: String, reviving: Bool) async throws -> Bool {
         try await database.withTransaction { connection in
             let rows = try await connection.query(
@@ -73,8 +73,8 @@ extension SendingHalts {
         try await reviveEach(scope, "revived_start_tokens", of: \.startTokens)
     }
 
-    /// Revives what one kind of statement finds. Where the last one has ended is where the next begins: it need not
-    /// read past all that were revived before.
+    /// Revives what one kind of statement finds. Each one starts at the end of the one before, so it need not read past
+    /// the tokens that were revived already.
     private func reviveEach(
         _ scope: HaltScope,
         _ column: String?,

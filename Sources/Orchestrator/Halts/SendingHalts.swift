@@ -40,7 +40,7 @@ final class SendingHalts: Sendable {
     let batchSize: Int
     /// How long an ordinary push stays with the daemon that has taken it.
     let pushLease: Duration
-    /// Tells this daemon's counts from those of others.
+    /// Identifies the counts of this daemon.
     private let daemon = UUID()
     private let uptime: @Sendable () -> Duration
     private let places = Mutex<[HaltScope: Place]>([:])
@@ -121,7 +121,7 @@ final class SendingHalts: Sendable {
         }
     }
 
-    /// What was counted before a halt or its end says nothing any more.
+    /// Counts from before a halt or its end say nothing any more.
     func notice(_ scope: HaltScope, isHalted: Bool) {
         places.withLock { $0[scope] = isHalted ? Place(isHalted: true) : nil }
         Gauge(label: "tally_sending_halted", dimensions: Self.labels(scope)).record(isHalted ? 1 : 0)

@@ -204,8 +204,8 @@ struct StartProposal: Sendable {
         """
     }
 
-    /// Nobody needs an update to the start itself, so the walk begins after it. Without an audience the ring has no
-    /// work.
+    /// Nobody needs an update to the start itself, so the walk begins after it. If the audience is empty, the ring has
+    /// no work.
     private func ring(_ activityKey: Int64) -> Query {
         """
         INSERT INTO segments (activity_key, segment, completed_revision, due_at)

@@ -33,7 +33,7 @@ struct ActivitySnapshot: Sendable {
     let areStartsDue: Bool
     /// Whether cards of the ring are due that are served by their own rows.
     let areCardsDue: Bool
-    /// Set while sending for the app and environment stands still.
+    /// Set while sending is halted for the app and environment.
     let halt: SendingHalt?
     /// Whether the ring's cards of some app version are still to be taken off it, or brought back
     /// (``VersionSettlement``).
@@ -62,8 +62,8 @@ struct ActivitySnapshot: Sendable {
 }
 
 extension ActivitySnapshot {
-    /// What ``read(_:_:)`` expects of a query: an activity as a segment sees it. Changes up to the one that the segment
-    /// has begun are not of interest; nor are those up to the revision `begun`, if it is given.
+    /// The query whose rows ``read(_:_:)`` reads: an activity as a segment sees it. It skips changes up to the one that
+    /// the segment has begun, and up to the revision `begun` if that is given.
     static func selection(_ key: Int64, for segment: Int16, begun: Revision? = nil) -> Query {
         """
         SELECT a.bundle_id, a.activity_id, a.environment::text, a.type_name, a.delivery::text, a.state::text,

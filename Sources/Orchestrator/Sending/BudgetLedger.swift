@@ -3,7 +3,7 @@ import JSON
 import Postgres
 import Store
 
-/// What the ledger decides by, apart from the change.
+/// The facts that the ledger decides by, besides the change.
 struct PriorityCase: Hashable, Sendable {
     let budgetClass: BudgetClass
     /// The revision of the alert that the push brings: the change's own, or an older one.
@@ -20,7 +20,7 @@ struct PriorityCase: Hashable, Sendable {
     }
 }
 
-/// What was decided for a change and a class before.
+/// An earlier decision for a change and a class.
 struct GivenPriority: Sendable, Hashable {
     let priority: PushPriority
     /// Whether it was decided for the change with its alert.
@@ -110,8 +110,8 @@ struct BudgetLedger: Sendable {
         return .five
     }
 
-    /// The same for those who come late or are tried again. If the unit that was spent on the change has left the
-    /// window, they get it without one: it is not worth another one of everybody's.
+    /// The same for late cards and retries. If the unit that was spent on the change has left the window, they get the
+    /// change without one. It is not worth another unit of the budget that all cards share.
     func latePriority(
         of change: ChangeToSend,
         _ push: PriorityCase,
@@ -175,7 +175,7 @@ struct BudgetLedger: Sendable {
         return decision.priority
     }
 
-    /// What the ledger says of a change now that brings an alert of this revision. Nothing is spent.
+    /// The decision of the ledger, now, for a change that brings an alert of this revision. Nothing is spent.
     static func judge(
         _ change: ChangeToSend,
         alert: Revision?,
@@ -217,7 +217,7 @@ struct BudgetLedger: Sendable {
     /// An SQL expression: how long ago it was decided, in seconds (``GivenPriority/age``).
     static let age = "extract(epoch FROM clock_timestamp() - decided_at)::float8"
 
-    /// What the rows of a ``selection(_:in:for:)`` say of the item itself.
+    /// The earlier decision for the item in the rows of a ``selection(_:in:for:)``.
     private static func given(_ rows: Rows) throws -> GivenPriority? {
         let row = try rows.first(as: (Int64, Int16?, String?, Double?).self)
         guard let (_, priority, reason, age) = row else { return nil }

@@ -13,10 +13,10 @@ struct CatchUpTurn: Sendable {
     /// How the ring stood at the look that this turn follows.
     let progress: SegmentProgress
     let activity: ActivitySnapshot
-    /// Where the turn before has stopped.
+    /// The place at which the turn before stopped.
     let place: CatchUpPlace
 
-    /// At kick-off cards report without end that they show the newest state. Those that come meanwhile get on the ring
+    /// At kick-off cards report without end that they show the newest state. Cards that come meanwhile get on the ring
     /// together.
     private static let gathering = Duration.milliseconds(100)
 
@@ -42,7 +42,8 @@ struct CatchUpTurn: Sendable {
         return isAssured || due.count > unsure.count ? .worked : .idle
     }
 
-    /// The due cards behind those of the turn before, in the order of their devices; behind the last come the first again.
+    /// The due cards after those of the turn before, in the order of their devices. After the last come the first
+    /// again.
     private func nextPage(_ limit: Int) async throws -> [Destination] {
         let first = progress.range.after
         let behind = max(place.key, first)
@@ -206,7 +207,7 @@ struct CatchUpTurn: Sendable {
 }
 
 extension [Destination] {
-    /// Those that do not fulfil a condition, and those that do.
+    /// The destinations that do not fulfil a condition, and those that do.
     fileprivate func partitioned(
         by condition: (Destination) -> Bool
     ) -> (others: [Destination], matching: [Destination]) {

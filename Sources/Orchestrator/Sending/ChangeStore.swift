@@ -184,7 +184,7 @@ struct ChangeStore: Sendable {
 
     /// The statement that records that some of a change was sent.
     ///
-    /// Where a ring has jumped over it in the meantime, it was not merged after all.
+    /// If a ring has jumped over it in the meantime, it was not merged after all.
     static func markSent(_ revision: Revision, of key: Int64) -> Query {
         """
         UPDATE changes SET is_sent = true, merged_into = NULL
@@ -259,7 +259,7 @@ struct ChangeStore: Sendable {
         return try AlertContent(json: JSONValue(parsing: text))
     }
 
-    /// What starts tell that leave now.
+    /// The alert of starts that leave now.
     func startAlert(_ key: Int64) async throws -> AlertContent? {
         let rows = try await database.query(
             """
@@ -305,7 +305,7 @@ struct ChangeStore: Sendable {
         "\(unescaped: columns) WHERE c.activity_key = \(key) AND c.revision = \(revision)"
     }
 
-    /// What ``read(_:)`` expects of a query.
+    /// The columns that ``read(_:)`` reads.
     private static let columns = """
         SELECT c.revision, c.kind::text, c.content_state::text, c.alert::text, c.urgency::text, c.must_deliver,
                c.stale_after_seconds, c.relevance_score, c.dismiss_after_seconds, extract(epoch FROM c.dismiss_at)::bigint,

@@ -12,7 +12,7 @@ final class DeliveryTimes: Sendable {
     private struct Label: Hashable {
         let name: String
         let environment: APNSEnvironment
-        /// Nil for what is no call.
+        /// Nil if it measures no call.
         let api: APNSAPI?
         let urgency: Urgency
 

@@ -82,7 +82,7 @@ struct Dispatcher: Service, CustomStringConvertible {
         }
     }
 
-    /// Leaves to others what was handed over and has waited for a worker for a quarter of its lease.
+    /// Gives back segments that were handed over and have waited for a worker for a quarter of their lease.
     func giveBackOverdue(at now: ContinuousClock.Instant) async throws {
         let overdue = wakeUps.takeOverdue(since: now - orchestrator.settings.lease / 4)
         guard !overdue.isEmpty else { return }

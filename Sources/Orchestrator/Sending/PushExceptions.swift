@@ -6,7 +6,7 @@ import Store
 
 /// The pushes of a batch that were not accepted, and what becomes of their destinations.
 struct PushExceptions: Sendable {
-    /// Where a push was to go, as far as it matters when it does not arrive.
+    /// The destination of a push, with the facts that matter if the push does not arrive.
     struct Place: Sendable {
         let deviceKey: Int64
         let token: PushToken
@@ -27,7 +27,7 @@ struct PushExceptions: Sendable {
         self.backoff = backoff
     }
 
-    /// Adds what became of a part of the batch; `place` tells where a push of it was to go.
+    /// Adds the outcome of a part of the batch. `place` returns the destination of a push.
     mutating func add(_ outcome: BatchOutcome, place: (Int) -> Place?) {
         accepted += outcome.accepted
         for exception in outcome.exceptions {
@@ -47,7 +47,7 @@ struct PushExceptions: Sendable {
     /// Whether somebody was reached, or may have been: the answer to some push is not known.
     var mayHaveArrived: Bool { accepted > 0 || refused.contains { $0.outcome.class == .unknown } }
 
-    /// Why nobody at all was reached, where it is not about the tokens: the whole batch is then tried again later.
+    /// Why no destination was reached, if the tokens are not the reason. Then the whole batch is retried later.
     var commonFailure: String? {
         guard areAll else { return nil }
         let isAboutTokens = refused.contains { refused in
@@ -59,7 +59,7 @@ struct PushExceptions: Sendable {
         return isAboutTokens ? nil : refused.first?.outcome.words
     }
 
-    /// Says it where an answer is one that every repeat would get, too.
+    /// Logs an answer that every repeat would get, too.
     func tellRefusal(to logger: Logger) {
         guard let refusal = refused.first(where: { $0.outcome.class.isUnsendable }) else { return }
         logger.error(

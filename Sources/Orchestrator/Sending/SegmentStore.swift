@@ -12,9 +12,9 @@ struct SegmentStore: Sendable {
     let lease: Duration
     /// How long a daemon that carries half of an activity's rings leaves another ring of it to others.
     let patience: Duration
-    /// More cards than so many that a broadcast has to be repeated for are not counted.
+    /// The most cards that are counted for the repeat of a broadcast.
     let crowd: Int
-    /// Tells this daemon's leases from those of others.
+    /// Identifies the leases of this daemon.
     let daemon = UUID()
 
     /// Gives the segments work that was announced with ``SegmentRows``: of several
@@ -66,11 +66,11 @@ struct SegmentStore: Sendable {
             """
     }
 
-    /// Leases segments that are due, the longest due first: at most so many channels and first rings of activities, and
-    /// one of the further rings, if the caller `takesFurtherRing`.
+    /// Leases due segments, the longest due first. That is at most `limit` channels and first rings of activities, and
+    /// one further ring if the caller `takesFurtherRing`.
     ///
-    /// Of an activity with several rings a daemon takes half of the rings, and leaves the others to other daemons as
-    /// long as they may come.
+    /// If an activity has several rings, a daemon takes half of them, and leaves the others to other daemons as long as
+    /// those may come.
     func claim(limit: Int, takesFurtherRing: Bool = true) async throws -> [SegmentLease] {
         let rows = try await database.query(
             """
@@ -115,7 +115,7 @@ struct SegmentStore: Sendable {
         try await progress(database.query(renewal(lease)))
     }
 
-    /// What a worker looks at before each batch.
+    /// The data that a worker reads before each batch.
     struct Look: Sendable {
         let progress: SegmentProgress
         var activity: ActivitySnapshot
@@ -245,8 +245,8 @@ struct SegmentStore: Sendable {
         return Carousel.Lap(revision: revision, origin: origin)
     }
 
-    /// Stores how far the walk has come, together with what else came of a batch.
-    /// If it `hasFailed`, nobody was reached, and the failures in a row are still counted; `hasSent`: it was not empty.
+    /// Stores the progress of the walk, together with the other results of a batch. If it `hasFailed`, nobody was
+    /// reached, and the failures in a row are still counted; `hasSent`: it was not empty.
     ///
     /// A lease that has expired and was not taken still counts, and is extended. Otherwise the pushes that have left
     /// would leave once more, alerts included. The next owner has to wait for the row, so only one of the two

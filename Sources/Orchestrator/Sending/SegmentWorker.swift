@@ -20,7 +20,7 @@ struct SegmentWorker: Sendable {
 
     private var store: SegmentStore { orchestrator.segments }
 
-    /// What one look for work came to.
+    /// The result of one look for work.
     enum Turn: Sendable {
         /// Something was sent or settled; there may be more.
         case worked
@@ -28,7 +28,7 @@ struct SegmentWorker: Sendable {
         case rested
         /// Nothing is due.
         case idle
-        /// What is to be sent would run ahead of the clock, or sending stands still; it is due after this time.
+        /// The push would run ahead of the clock, or sending is halted. It is due after this time.
         case early(Duration)
         /// The segment as a whole cannot be served now; `reason` is APNs' word or ours, safe for logs.
         case failed(reason: String)
@@ -74,7 +74,7 @@ struct SegmentWorker: Sendable {
         }
     }
 
-    /// After so long a worker gives its segment back between two turns, if others may want for its place.
+    /// The time after which a worker gives its segment back between two turns, if others may need its place.
     private static let longestWork = Duration.seconds(5)
 
     /// - Returns: Whether the segment, or another one, may be due.
@@ -146,7 +146,7 @@ struct SegmentWorker: Sendable {
         }
     }
 
-    /// While sending stands still, the worker whose turn the probe is sends one small batch.
+    /// While sending is halted, the worker that takes the probe sends one small batch.
     private func turn(_ look: Look) async throws -> Turn {
         let scope = HaltScope(app: look.activity.bundleID, environment: look.activity.environment)
         guard let halt = look.activity.halt else { return try await sendAll(look) }

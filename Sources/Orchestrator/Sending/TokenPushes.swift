@@ -9,7 +9,7 @@ struct TokenPushes: Sendable {
     let lease: SegmentLease
     let activity: ActivitySnapshot
 
-    /// So many pushes leave under one look whether the sender still may send this (promise 5).
+    /// How many pushes leave under one check that the sender still may send (promise 5).
     static let sliceSize = 128
 
     /// One push to be made.

@@ -19,7 +19,7 @@ struct WorkNotifications: Service, CustomStringConvertible {
     private static func announcement(from daemon: String) -> Query { "SELECT pg_notify('tally_work', \(daemon))" }
 
     let orchestrator: Orchestrator
-    /// Tells this daemon's own notifications from those of others.
+    /// Identifies this daemon's own notifications.
     private let name = String(UInt64.random(in: .min ... .max), radix: 16)
 
     init(orchestrator: Orchestrator) {

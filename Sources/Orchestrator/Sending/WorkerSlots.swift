@@ -6,10 +6,10 @@ import Synchronization
 /// A slot is for a worker that works. A worker that only waits for answers loses its slot (``takeBackSilent()``). So a
 /// silent part of APNs (an environment, an API, a team) holds up no work for another part.
 final class WorkerSlots: Sendable {
-    /// Rings that wait for answers without a slot, for each slot there is, at most. When APNs is heard of again, or
-    /// given up, what came of all of them is to be stored at the same time.
+    /// The most rings, for each slot, that wait for answers without a slot. When APNs answers again, or is given up,
+    /// the outcomes of all of them are stored at the same time.
     private static let mostWaiting = 256
-    /// A worker that waits counts as so many rings at least: it keeps its lease alive with a statement of its own.
+    /// The fewest rings that a waiting worker counts as: it keeps its lease alive with a statement of its own.
     fileprivate static let leastWaiting = 8
 
     private struct State {
@@ -50,7 +50,7 @@ final class WorkerSlots: Sendable {
         state.withLock { $0.free > 0 && (!slot.isFurther || $0.freeForFurther > 0) }
     }
 
-    /// For a worker with so many segments.
+    /// Takes a slot for a worker with `count` segments.
     func take(isFurther: Bool = false, holding count: Int) -> WorkerSlot {
         let slot = WorkerSlot(isFurther: isFurther, count, of: self)
         state.withLock { state in
@@ -102,7 +102,7 @@ final class WorkerSlot: Sendable {
     /// The slot of the worker that this task belongs to; nil outside of the dispatcher.
     @TaskLocal static var current: WorkerSlot?
 
-    /// After so many intervals without a sign of life from APNs, nor from the worker, it counts as one that only waits.
+    /// The number of intervals without a sign of life, from APNs or from the worker, after which the worker only waits.
     private static let patience = 2
 
     private struct State {

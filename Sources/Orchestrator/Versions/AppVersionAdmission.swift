@@ -35,13 +35,13 @@ struct AppVersionAdmission {
         let held = try await hold(cards, on: connection)
         // A row that was there may have been forgotten before it was held.
         guard let gone = cards.first(where: { !held.contains($0) }) else { return }
-        // No type where the activity is gone.
+        // Has no type if the activity is gone.
         let types = try await types(of: [gone.activityKey], on: connection)
         if let type = types.keys.first { throw OutdatedType(type: type) }
     }
 
-    /// Judges the newest states of activities for the apps of devices, and writes down what comes of it. Whoever writes
-    /// down several does it in one order, so that two never wait for each other.
+    /// Judges the newest states of activities for the apps of devices, and stores the verdicts. All transactions store
+    /// several verdicts in one order, so that two never wait for each other.
     private func judge(_ cards: [CardKey], on connection: PostgresConnection) async throws {
         let activityKeys = cards.map(\.activityKey)
         let types = try await types(of: activityKeys, on: connection)

@@ -17,7 +17,7 @@ struct JudgedContent: Sendable {
     /// What is wrong with content, by version.
     struct Refusal: Error, Sendable {
         let errors: [FieldError]
-        /// What the newest version makes of it.
+        /// The form that the newest version makes of it.
         let content: JSONValue
     }
 

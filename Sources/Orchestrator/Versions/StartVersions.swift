@@ -7,7 +7,7 @@ import Store
 /// Whether the devices of a batch of starts can decode their content. That is the attributes, which never change, and
 /// the state that was the newest when the worker looked.
 struct StartVersions {
-    /// What is known of apps of one version; see ``AppVersionRows``.
+    /// The known facts about apps of one version; see ``AppVersionRows``.
     struct Decoding: Sendable {
         /// They cannot decode the newest state.
         let isWithheld: Bool

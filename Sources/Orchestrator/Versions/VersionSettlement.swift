@@ -6,7 +6,7 @@ import Store
 struct VersionSettlement: Sendable {
     let orchestrator: Orchestrator
     let lease: SegmentLease
-    /// What of the activity the ring holds.
+    /// The device keys of the ring.
     let range: RingRange
 
     private struct Unsettled: Sendable {

@@ -9,10 +9,10 @@ struct BroadcastChannel: Sendable {
     let apnsID: APNSChannelID?
     let storage: ChannelStorage
     let state: ChannelState
-    /// Subscribers that joined later than the newest broadcast. Those that may have, by a start whose time is over, count
-    /// as one.
+    /// Subscribers that joined later than the newest broadcast. Cards that may have joined by a start whose time is
+    /// over count as one.
     let behind: Int
-    /// Whether so many cards are owed a broadcast that they are not marked in one statement.
+    /// Whether too many cards are owed a broadcast to mark them in one statement.
     let isCrowded: Bool
     /// The database's clock when it was read.
     let readAt: PGTimestamp

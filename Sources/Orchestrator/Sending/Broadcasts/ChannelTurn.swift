@@ -40,7 +40,7 @@ struct ChannelTurn: Sendable {
     }
 
     /// The statement for an activity that ended before its channel was made: it needs none. Apple may have made one all
-    /// the same and the answer was lost, so somebody has to look, also where the app has no other channel.
+    /// the same, and the answer was lost. So a sweep has to look, even if the app has no other channel.
     static func withdrawal(of activityKey: Int64) -> Query {
         """
         WITH withdrawn AS (
@@ -147,9 +147,9 @@ struct ChannelTurn: Sendable {
     /// behind.
     private static let repeatInterval = Duration.seconds(10)
 
-    /// How long nothing is repeated yet; nil: it may be now. Nobody waits longer for the newest state than for a push
-    /// that is tried again (promise 2). Where the clock was set back since the last broadcast, nobody waits: that would
-    /// be for as long as the step.
+    /// How long until a repeat may leave; nil: it may now. Nobody waits longer for the newest state than for a push
+    /// that is retried (promise 2). If the clock was set back since the last broadcast, nobody waits: the wait would be
+    /// as long as the step.
     private func repeatWait(on channel: BroadcastChannel) -> Duration? {
         guard let sincePush = channel.sincePush, sincePush >= .zero else { return nil }
         let wait = min(Self.repeatInterval, orchestrator.settings.retryCap) - sincePush
@@ -192,8 +192,8 @@ struct ChannelTurn: Sendable {
         }
     }
 
-    /// What is repeated for those who joined late brings no alert. Where its stamp was broadcast with one, these are
-    /// other bytes, which need a stamp of their own (promise 3).
+    /// A repeat for late joiners brings no alert. If its stamp was broadcast with an alert, the repeat has other bytes,
+    /// which need a stamp of their own (promise 3).
     private func changeToSend(
         _ revision: Revision,
         isRepeat: Bool,
@@ -278,7 +278,7 @@ struct ChannelTurn: Sendable {
         }
     }
 
-    /// Phones that may still come are told first (``LateStarts``).
+    /// Phones that may still come get the end first (``LateStarts``).
     private func deletion(of channel: BroadcastChannel) -> Query {
         """
         UPDATE channels

@@ -14,7 +14,7 @@ import Store
 struct AppWakes: Sendable {
     let orchestrator: Orchestrator
     let addressee: Addressee
-    /// Those of the activity whose apps are to be woken; all have a device token.
+    /// The cards of the activity whose apps are to be woken. All have a device token.
     let cards: [WatchedCard]
 
     /// How long the claim of a card lasts: until its push is answered and the outcome is stored.
@@ -140,7 +140,7 @@ struct AppWakes: Sendable {
 }
 
 extension ActivityID {
-    /// What ordinary pushes say to the app of an activity, beside `aps`.
+    /// How ordinary pushes name an activity to the app, beside `aps`.
     func mention(of type: ActivityTypeName) -> JSONObject {
         let name: JSONObject = ["activity_id": .string(rawValue), "type": .string(type.rawValue)]
         return ["tally": .object(name)]

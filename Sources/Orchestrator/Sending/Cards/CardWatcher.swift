@@ -67,9 +67,9 @@ struct CardWatcher: Service, CustomStringConvertible {
         }
     }
 
-    /// What was decided about a batch of cards.
+    /// The decisions for a batch of cards.
     private struct Decisions {
-        /// Of how many activities apps may be woken now.
+        /// The number of activities whose apps may be woken now.
         let mostWakes: Int
         /// How long a card that is to be woken is left to whoever wakes its app.
         let lease: Duration

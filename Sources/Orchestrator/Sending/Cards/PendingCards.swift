@@ -6,7 +6,7 @@ import Store
 /// given rows of their own, so that each is sent the end and none of them comes up later.
 struct PendingCards: Sendable {
     let activity: ActivitySnapshot
-    /// What of the activity the ring holds.
+    /// The device keys of the ring.
     let range: RingRange
     /// Cards that are released at once: reports of their devices wait as long.
     let pageSize: Int

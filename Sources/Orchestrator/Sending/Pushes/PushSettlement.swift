@@ -11,7 +11,7 @@ struct PushSettlement: Sendable {
         /// Nil if its deadline had passed.
         let outcome: PushOutcome?
 
-        /// What becomes of the push.
+        /// The fate of the push.
         var fate: Fate {
             guard let outcome else { return .failed(reason: "expired") }
             switch outcome.class {

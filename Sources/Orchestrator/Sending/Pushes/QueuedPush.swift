@@ -79,13 +79,13 @@ extension QueuedPush {
         """
     }
 
-    /// What ``claiming(_:in:for:)`` returns, in its order.
+    /// The columns that ``claiming(_:in:for:)`` returns, in their order.
     private typealias Row = (
         Int64, String, String, String, String, Int64?, [UInt8], String, Int16, Int64?, String?, [UInt8], Int16,
         Bool, Int16?, Duration?
     )
 
-    /// Nil for what CHECKs and the insertion keep out of the table.
+    /// Nil for values that CHECKs and the insertion keep out of the table.
     private init?(_ row: Row) throws {
         let (
             key, id, apnsID, app, environment, deviceKey, token, type, priority, expiration, collapseID, body, failures,

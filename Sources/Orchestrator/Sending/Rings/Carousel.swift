@@ -10,7 +10,7 @@ package import ActivityModel
 ///
 /// Pure: no clock, no database. A device key of 0 stands before the first destination.
 package struct Carousel: Hashable, Sendable {
-    /// Something that is carried around the ring once, and where it was first carried from.
+    /// A revision that is carried around the ring once, and the place where it began.
     package struct Lap: Hashable, Sendable {
         /// The revision that is sent (or whose alert rides along).
         package let revision: Revision
@@ -23,7 +23,7 @@ package struct Carousel: Hashable, Sendable {
         }
     }
 
-    /// What to do next.
+    /// The next step of the walk.
     package enum Step: Hashable, Sendable {
         /// Every destination has been sent the newest revision.
         case rest

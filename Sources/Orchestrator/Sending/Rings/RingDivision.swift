@@ -44,7 +44,7 @@ struct RingDivision: Sendable {
         if isDivided { orchestrator.wakeUps.signal() }
     }
 
-    /// What the ring holds, page by page.
+    /// The riders of the ring, page by page.
     private func riders(pageSize: Int) async throws -> RingRiders {
         var riders = RingRiders()
         try await KeyPages(database: orchestrator.database, size: pageSize).read(
@@ -88,7 +88,7 @@ struct RingDivision: Sendable {
             """
     }
 
-    /// What the cards of the ring say already of app versions, those of the new rings say.
+    /// App versions that are settled for the ring are settled for the new rings, too.
     private func alignment(firstNumber: Int16) -> Query {
         """
         UPDATE activity_app_versions AS v

@@ -67,8 +67,8 @@ final class RingProgress: Sendable {
         withWindow { $0.partStored() }
     }
 
-    /// Stores what is left when the walk is over and everything is answered. `reachedBound`: there is nobody left to
-    /// send to in the pass.
+    /// Stores the rest when the walk is over and everything is answered. `reachedBound`: there is nobody left to send
+    /// to in the pass.
     ///
     /// - Returns: Why nobody was reached, if that is so for a reason that concerns all; then the walk begins again
     ///   where this part began.
@@ -84,7 +84,7 @@ final class RingProgress: Sendable {
         return failure
     }
 
-    /// If it `hasFailed`, the walk stays where it is, and nothing becomes of the destinations.
+    /// If it `hasFailed`, the walk stays in its place, and the destinations stay unchanged.
     private func acknowledge(
         _ part: RingWindow.Part,
         reachedBound: Bool = false,

@@ -61,8 +61,8 @@ extension RingSlice.Trait {
 }
 
 extension RingSlice {
-    /// What ``append(_:of:)`` expects of a query on `subscriptions`, in its order; after these comes whether the alert
-    /// is news to the destination.
+    /// The columns of `subscriptions` that ``append(_:of:)`` reads, in their order. The next column must say whether
+    /// the alert is news to the destination.
     static let columns = "device_key, update_token, failures, frequent"
 
     /// Adds the destination that a row tells of.

@@ -10,7 +10,7 @@ struct RingWindow {
         var exceptions: PushExceptions?
     }
 
-    /// What can be stored together.
+    /// Slices that can be stored together.
     struct Part: Sendable {
         /// The device key of the last destination; nil if the part is empty.
         private(set) var lastKey: Int64?
@@ -29,7 +29,7 @@ struct RingWindow {
     }
 
     private let nothing: PushExceptions
-    /// Those that are not stored nor being stored.
+    /// The slices that are neither stored nor being stored.
     private var slices: [Slice] = []
     /// How many were before those.
     private var stored = 0
@@ -60,7 +60,7 @@ struct RingWindow {
         slices[number - stored].exceptions = exceptions
     }
 
-    /// A part of at least so many pushes to be stored now, if there is one and no other is being stored.
+    /// A part of at least `count` pushes to store now, if such a part exists and no other is being stored.
     mutating func takePart(ofAtLeast count: Int) -> Part? {
         guard storing == 0, !isStuck else { return nil }
         let part = Part(slices, nothing: nothing)

@@ -10,7 +10,7 @@ import Store
 /// Most activities are such: one order, one phone. Many of them are read in one statement and acknowledged in another,
 /// instead of a dozen statements each. A ``SegmentWorker`` does all else for a ring.
 ///
-/// A class, because it is large, and handed on a dozen times from the look to the answer.
+/// A class, because it is large, and a dozen functions pass it on between the look and the answer.
 final class SmallRing: Sendable {
     let lease: SegmentLease
     /// ``SegmentProgress/wakes`` when it was read.
@@ -25,7 +25,7 @@ final class SmallRing: Sendable {
     /// The most riders. With so few, the sender does not check again whether it may continue (promise 5).
     static let mostRiders = 16
 
-    /// What follows the columns of the ``RoutineUpdate``, in its order.
+    /// The columns after those of the ``RoutineUpdate``, in their order.
     private enum Column: Int {
         case wakes, begun, failures, owner, keys, tokens, frequent, tries, known, confirmed, heard
 
@@ -75,8 +75,8 @@ final class SmallRing: Sendable {
 }
 
 extension SmallRing {
-    /// Of the leased segments, those that are small rings by the rows of a ``selection(_:of:)``. The others have more
-    /// to do, or nothing.
+    /// The leased segments that are small rings by the rows of a ``selection(_:of:)``. The others have more to do, or
+    /// nothing.
     static func read(_ leases: [SegmentLease], _ rows: Rows) throws -> [SmallRing] {
         try RoutineUpdate.read(rows, of: leases, ownerColumn: Column.owner.index, SmallRing.init)
     }

@@ -12,7 +12,7 @@ struct ClaimedStart: Sendable {
     /// Nil if an alert replaces the start.
     let token: PushToken?
     let capability: DeviceCapability
-    /// Where an ordinary push of the device goes.
+    /// The token for ordinary pushes to the device.
     let deviceToken: PushToken?
     let frequent: Bool
     /// Whether its card takes the place of an older one (``Continuations``).
@@ -26,12 +26,12 @@ struct ClaimedStart: Sendable {
 struct StartClaims: Sendable {
     let orchestrator: Orchestrator
     let activity: ActivitySnapshot
-    /// The activity's, or the one that has to do for now.
+    /// The delivery of the activity, or its substitute for now.
     let delivery: Delivery
-    /// What the starts bring: the newest state when the worker looked.
+    /// The state that the starts bring: the newest one when the worker looked.
     let contentState: CompactJSON
 
-    /// Starts claimed at once; what a crash between claim and answer leaves in doubt.
+    /// How many starts are claimed at once. A crash between claim and answer leaves so many in doubt.
     static let batchSize = 250
 
     struct Batch: Sendable {
@@ -124,7 +124,7 @@ struct StartClaims: Sendable {
         let osVersion: OSVersion?
         /// As in ``AppVersionRows``.
         let appVersion: String
-        /// What is known of apps of this version; nil: nothing yet.
+        /// The known facts about apps of this version; nil: none yet.
         let decoding: StartVersions.Decoding?
         let activitiesEnabled: Bool
         let frequent: Bool
@@ -136,7 +136,7 @@ struct StartClaims: Sendable {
         /// The database's clock.
         let now: PGTimestamp
 
-        /// What ``StartClaims/read(_:on:)`` selects, in its order.
+        /// The columns that ``StartClaims/read(_:on:)`` selects, in their order.
         typealias Row = (
             Int64, String, Int16, Int16, Bool, [UInt8]?, String?, Bool, Bool, [UInt8]?, Bool, [PGTimestamp], [Int16],
             PGTimestamp, String, Bool?, Int64?, Bool, Bool

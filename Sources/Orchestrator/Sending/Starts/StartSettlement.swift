@@ -4,7 +4,7 @@ import Postgres
 import ServiceLifecycle
 import Store
 
-/// Stores what became of a batch of claimed starts.
+/// Stores the outcomes of a batch of claimed starts.
 ///
 /// A start whose answer is lost is sent once more (promise 6). So while the database is away, storing is retried until
 /// the claims expire and others may act on them. When the daemon stops there is one more try.

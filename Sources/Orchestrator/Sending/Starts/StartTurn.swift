@@ -71,8 +71,8 @@ struct StartTurn: Sendable {
         return try await send(claims, content)
     }
 
-    /// Batches on their way at the same time, so that a start costs no round trip to APNs of its own. After a crash so
-    /// many are in doubt at most.
+    /// Batches on their way at the same time, so that a start costs no round trip to APNs of its own. A crash leaves at
+    /// most these batches in doubt.
     static let batchesAtOnce = 4
 
     private func send(_ claims: StartClaims, _ content: Content) async throws -> SegmentWorker.Turn {
