@@ -38,7 +38,7 @@ package final class Orchestrator: Sendable {
     let sweeps: ChannelSweepStore
     let deliveries: DeliveryTimes
     let channelGauges: ChannelGauges
-    /// Bounds the requests to Apple for channels of activities that run at the same time. Making a channel is not
+    /// Limits how many requests to Apple for channels of activities run at the same time. Making a channel is not
     /// idempotent. A request that waits at Apple past its deadline is repeated, and then nobody knows the channel of
     /// the first one.
     let channelRequests = Turnstile(width: 32)

@@ -34,8 +34,8 @@ extension Orchestrator {
         } catch {
             result = .failure(error)
         }
-        // Runs in a task of its own, because the caller may have hung up. If Apple refused, the service tries again as
-        // usual.
+        // Runs in a task of its own, because the caller may have hung up. A refusal by Apple does not delay the
+        // service, which tries as usual.
         try await Task { [sweeps] in try await sweeps.release(lease, hasFailed: false) }.value
         return try result.get()
     }

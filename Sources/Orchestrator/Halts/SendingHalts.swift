@@ -15,8 +15,8 @@ struct SendingHalt: Sendable, Hashable {
     /// How long until the next one is allowed; not positive: it is.
     let probeIn: Duration
 
-    /// After at most so long, and up to as long again, work that waits for the end of a halt looks for it. The end may
-    /// have overlooked that work.
+    /// The longest time that work waits for the end of a halt, without the jitter. Then it looks itself, because the
+    /// end may have overlooked it.
     static let longestWait = Duration.seconds(300)
 
     /// How long a segment with due work waits: past the next probe, and up to as long again, so that not all segments

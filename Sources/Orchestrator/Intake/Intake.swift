@@ -37,8 +37,8 @@ final class Intake: Service, CustomStringConvertible {
                     on: connection
                 )
                 if !judged.statements.isEmpty {
-                    // Reads the rings that are leased for this daemon in the same round trip, so that their pushes need
-                    // no other read.
+                    // Reads the rings and channels that are leased for this daemon in the same round trip, so that
+                    // their pushes need no other read.
                     let (rings, channels) = (judged.work?.leasableRings ?? [], judged.work?.leasableChannels ?? [])
                     let ringLook = rings.isEmpty ? [] : [SmallRing.selection(rings, of: segments.daemon)]
                     let channelLook = channels.isEmpty ? [] : [PlainBroadcast.selection(channels, of: segments.daemon)]

@@ -41,7 +41,7 @@ struct GivenPriority: Sendable, Hashable {
     }
 
     /// The priority, if it holds for a push of the change with or without its alert. Otherwise nil: an alert may still
-    /// get the priority 10 that its change did not get, and a unit that has left the window counts no more.
+    /// get the priority 10 that its change did not get, and a unit that has left the window does not count any more.
     func holding(hasAlert: Bool, under policy: Policy) -> PushPriority? {
         if isSpent(under: policy) { return nil }
         return priority == .ten || !hasAlert || isForAlert ? priority : nil

@@ -7,7 +7,7 @@ extension SegmentStore {
     /// wakes the segment.
     ///
     /// `wakesSeen` are ``SegmentProgress/wakes`` as they were before the worker looked for work and found none. False
-    /// if the segment got work meanwhile, and then the lease stays, or if the lease is lost.
+    /// if the segment got work meanwhile (the lease stays), or if the lease is lost.
     ///
     /// `hold`: how long a change is still held back.
     func rest(_ lease: SegmentLease, wakesSeen: Int64, hold: Duration? = nil) async throws -> Bool {

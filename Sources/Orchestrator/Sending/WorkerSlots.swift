@@ -102,7 +102,8 @@ final class WorkerSlot: Sendable {
     /// The slot of the worker that this task belongs to; nil outside of the dispatcher.
     @TaskLocal static var current: WorkerSlot?
 
-    /// The number of intervals without a sign of life, from APNs or from the worker, after which the worker only waits.
+    /// The number of intervals without a sign of life, from APNs or from the worker, after which the worker counts as
+    /// one that only waits.
     private static let patience = 2
 
     private struct State {

@@ -54,8 +54,8 @@ struct JudgedContent: Sendable {
         self.verdicts = verdicts
     }
 
-    /// The form that all of these versions decode. The form that all of these versions decode. If `versions` is empty,
-    /// because there are no followers, the form that the newest possible version decodes.
+    /// The form that all of these versions decode. If `versions` is empty, because there are no followers, the form
+    /// that the newest possible version decodes.
     func settled(for versions: Set<Int>) throws(Refusal) -> Settled {
         if versions.isEmpty {
             let takers = type.versions.current.reversed()

@@ -1,8 +1,8 @@
 import Postgres
 import Store
 
-/// Before a ring sends anything, takes off the cards that cannot decode the newest state, and puts back those that can
-/// again. An accepted change only notes which app versions are concerned, however many cards they have.
+/// Before a ring sends anything, takes off it the cards that cannot decode the newest state, and puts back those that
+/// can again. An accepted change only notes which app versions are concerned, however many cards they have.
 struct VersionSettlement: Sendable {
     let orchestrator: Orchestrator
     let lease: SegmentLease

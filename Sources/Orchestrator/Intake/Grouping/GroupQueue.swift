@@ -24,7 +24,7 @@ struct GroupQueue<Line: Hashable, Element> {
         fileprivate let lines: [Line]
 
         /// The elements at these ascending places. If one is among them, so are all later ones of its line. Nil if
-        /// `places` is empty. Nil: none.
+        /// `places` is empty.
         func part(at places: [Int]) -> Group? {
             guard !places.isEmpty else { return nil }
             return Group(elements: places.map { elements[$0] }, lines: places.map { lines[$0] })

@@ -5,8 +5,7 @@ import Postgres
 import Store
 
 extension Orchestrator {
-    /// Takes what an app reports of one card. Takes the report of an app about one card. Anything that the card lacks
-    /// is sent at once (promise 7).
+    /// Takes the report of an app about one card. Anything that the card lacks is sent at once (promise 7).
     ///
     /// A report with an older generation than the stored one changes nothing. A report may leave out what the card
     /// shows. Then the card counts as showing what its start or the last accepted push carried. A token that replaces

@@ -46,8 +46,8 @@ struct ReportGroup {
 
     /// Accepts reports. `wakeUps` are told when there is something to send.
     ///
-    /// - Returns: One result per report, in their order: ``OutdatedType`` for reports that must be judged again. Throws
-    ///   errors of the database instead. Errors of the database are thrown instead.
+    /// - Returns: One result per report, in their order: ``OutdatedType`` for reports that must be judged again. Errors
+    ///   of the database are thrown instead.
     static func accept(
         _ reports: [CardReport],
         in database: Database,

@@ -85,8 +85,8 @@ struct ReportRows {
     /// so that a registration during a walk misses no change.
     ///
     /// A card that was started is sent the alert of the newest change if it lacks that change. It is sent no alert that
-    /// its start brought. A card that just joined is sent the state without an alert. A card that waits for its first
-    /// token to be ended keeps waiting for that.
+    /// its start brought. A card that just joined is sent the state without an alert. A card that is to be ended as
+    /// soon as it has a token keeps waiting for its end.
     ///
     /// A card that was there before is still owed the alerts that it has not heard. That holds after its token was
     /// rejected. It holds after its token died if the token or ActivityKit's id shows that it is the same card. Without

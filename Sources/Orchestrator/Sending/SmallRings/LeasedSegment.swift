@@ -19,8 +19,9 @@ struct LeasedSegment: Sendable {
     private static let freshness = Duration.milliseconds(100)
 
     /// The segments of some leases, as the rows of a ``SmallRing/selection(_:of:)`` and a
-    /// ``PlainBroadcast/selection(_:of:)`` show them. Both were sent at `time`. Nil rows: there is no lease of that
-    /// kind. Unreadable rows count as missing: whoever serves the segments looks again, and reports why that fails.
+    /// ``PlainBroadcast/selection(_:of:)`` show them. The statements were sent at `time`. Nil rows: there is no lease
+    /// of that kind. Unreadable rows count as missing: whoever serves the segments looks again, and reports why that
+    /// fails.
     static func all(
         _ leases: [SegmentLease],
         rings: Rows?,

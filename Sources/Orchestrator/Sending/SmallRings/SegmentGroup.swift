@@ -122,8 +122,8 @@ struct SegmentGroup: Sendable {
         case time
     }
 
-    /// How many segments with refused pushes are settled at the same time. If APNs is silent, the whole group gets
-    /// there at once, and each takes a transaction of its own. Others need the database, too.
+    /// How many segments with refused pushes are settled at the same time. If APNs is silent, all segments of the group
+    /// need that at once, and each takes a transaction of its own. Others need the database, too.
     private static let mostSettling = 4
 
     /// Sends all at the same time. Segments whose pushes were all accepted are stored together. For the others it
