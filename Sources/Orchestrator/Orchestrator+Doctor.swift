@@ -2,7 +2,7 @@ package import APITypes
 package import ActivityModel
 import Doctor
 
-// What the API asks of the room below, and what that room asks of this one.
+// The services of the room below for the API, and the services of this room for that one.
 extension Orchestrator {
     /// See ``Doctor/examine(_:installation:channels:)``.
     package func examine(_ request: DoctorRequest, installation: Bool) async -> DoctorReport {

@@ -2,7 +2,7 @@ package import APITypes
 package import ActivityModel
 package import Record
 
-// What the API reads of the room below.
+// The reads of the room below that the API needs.
 extension Orchestrator {
     /// See ``Record/audit(_:_:only:)``.
     package func audit(_ filter: AuditFilter, _ page: PageRequest, only: BundleID?) async throws -> Page<AuditEntry> {

@@ -2,7 +2,7 @@ package import APITypes
 package import ActivityModel
 import Webhooks
 
-// What the API asks of the room below.
+// The services of the room below that the API needs.
 extension Orchestrator {
     /// See ``Webhooks/put(_:_:_:)``.
     package func putWebhook(

@@ -17,14 +17,14 @@ package import Webhooks
 /// (apps, keys, types, devices), `Record`, `Webhooks` and `Doctor`.
 /// ``services`` run in the background.
 ///
-/// Operations throw `Problem` for what the caller did wrong and `PostgresError` when the database is away.
+/// Operations throw `Problem` for mistakes of the caller and `PostgresError` when the database is away.
 package final class Orchestrator: Sendable {
     /// The room below all others.
     let store: Store
     package let sender: any PushSender
     /// Apps, keys, types and devices.
     let registry: Registry
-    /// What time it is where tickets are over.
+    /// The clock by which tickets expire.
     let clock: DatabaseClock
     let wakeUps = WakeUps()
     let dueWork: DueWork
@@ -36,12 +36,13 @@ package final class Orchestrator: Sendable {
     let sweeps: ChannelSweepStore
     let deliveries: DeliveryTimes
     let channelGauges: ChannelGauges
-    /// So many channels of activities are asked for at the same time. Making one is not idempotent: what waits at Apple past
-    /// its deadline is asked for again, and then nobody knows of the first.
+    /// Limits how many requests to Apple for channels of activities run at the same time. Making a channel is not
+    /// idempotent. A request that waits at Apple past its deadline is repeated, and then nobody knows the channel of
+    /// the first one.
     let channelRequests = Turnstile(width: 32)
     let heldConnections: HeldConnections
     let record: Record
-    /// What never changes of an activity, by its ids.
+    /// The unchanging facts of activities, by their ids.
     let facts: ExpiringCache<ActivityFacts.Name, ActivityFacts>
     let counter: DeliveryCounter
     let partitions: PartitionKeeper
@@ -102,7 +103,7 @@ package final class Orchestrator: Sendable {
     /// this one has drained its listeners.
     package var ownership: any Service { partitions }
 
-    /// What has to run for accepted changes to reach phones, in the order in which it starts.
+    /// The services that bring accepted changes to phones, in the order in which they start.
     package var services: [any Service] {
         [
             // Stops last: it writes what the others did to their end.
@@ -125,7 +126,7 @@ package final class Orchestrator: Sendable {
     }
 }
 
-// What the rooms above the store take of it by way of this hub.
+// The parts of the store that the rooms above it reach through this hub.
 extension Orchestrator {
     package var database: Database { store.database }
     /// Seal signing keys at rest and sign tickets.

@@ -31,10 +31,10 @@ struct ChannelCards: Sendable {
         return Int(total)
     }
 
-    /// Ends a batch of the cards that listened to a channel when it was lost. Those that reported themselves later
-    /// listen to the one in its place.
+    /// Ends a batch of the cards that listened to a channel when it was lost. Cards that reported later listen to its
+    /// replacement.
     ///
-    /// How far it has come is stored with each batch, so whoever looks next goes on there.
+    /// The progress is stored with each batch, so any daemon can resume there.
     ///
     /// - Parameter id: The channel; nil for any lost channel that has cards left and no daemon at work on it.
     /// - Returns: Whether there may be more; false also while another daemon works on it.

@@ -12,7 +12,7 @@ struct ChannelComparison: Sendable {
         let id: ChannelID
         let apnsID: APNSChannelID
         let state: ChannelState
-        /// When it came into the state ready, deleted or lost. Of no meaning for the others.
+        /// When it came into the state ready, deleted or lost. Means nothing in other states.
         let since: Instant
         /// The activity that it serves; nil for one that was never used.
         let activity: ActivityID?
@@ -22,24 +22,24 @@ struct ChannelComparison: Sendable {
 
     /// What is to be done about one channel.
     enum Decision: Sendable, Hashable {
-        /// Ours and gone at Apple, while it was to be used: lost. An activity that goes on needs another one.
+        /// Ours and gone at Apple, while it was to be used: lost. An activity that still runs needs another one.
         case lose(Record, replace: Bool)
         /// Ours and gone at Apple, when nothing was to be sent on it any more: it counts as deleted.
         case settle(Record)
         /// Ours and gone for us, but Apple has it: it is deleted once more.
         case deleteAgain(Record)
-        /// Not ours, and not to be touched: because of when it was first seen, or for good, if there is no time.
+        /// Not ours, and left alone. With `deleteAt` until that time; without, for ever.
         case watch(APNSChannelID, firstSeen: Instant, deleteAt: Instant?)
-        /// Not ours, in an app of which Tally has all channels, for long enough.
+        /// Not ours for long enough, in an app whose channels all belong to Tally.
         case deleteUnknown(APNSChannelID, firstSeen: Instant)
         /// Was seen as unknown, and is gone or known now.
         case forget(APNSChannelID)
     }
 
-    /// For so long after a channel was made or deleted, Apple's hosts need not agree about it.
+    /// How long Apple's hosts may disagree about a channel after Apple made or deleted it, in seconds.
     static let settlingTime: Int64 = 60
-    /// An unknown channel is left alone for so long: it may be one that is being made at this moment, or another
-    /// system's of which the operator has not thought (promise 11).
+    /// How long an unknown channel is left alone, in seconds. It may be one that Tally is making at this moment, or
+    /// that of another system which the operator has overlooked (promise 11).
     static let unknownGrace: Int64 = 24 * 3600
 
     /// How many channels Apple lists.
@@ -57,7 +57,7 @@ struct ChannelComparison: Sendable {
     ///   - running: the activities of the records that have not ended.
     ///   - sightings: the unknown ones of earlier comparisons, with the time of the first.
     ///   - isExclusive: whether no other system makes channels for the app.
-    ///   - listedAt: a time before the list was asked for.
+    ///   - listedAt: a time before the request for the list.
     init(
         listed list: [APNSChannelID],
         records: [Record],
@@ -118,6 +118,6 @@ struct ChannelComparison: Sendable {
 }
 
 extension Instant {
-    /// The time so many seconds later.
+    /// This time plus some seconds.
     func adding(seconds: Int64) -> Instant { Instant(microseconds: microseconds + seconds * 1_000_000) }
 }

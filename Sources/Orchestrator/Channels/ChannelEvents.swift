@@ -49,6 +49,6 @@ extension Event {
         )
     }
 
-    /// Whether so many channels are so near to Apple's limit that an operator should know.
+    /// Whether this number of channels is close enough to Apple's limit that an operator should know.
     static func isQuotaLow(_ count: Int) -> Bool { count >= ChannelReport.quota / 10 * 9 }
 }

@@ -7,9 +7,9 @@ import Store
 /// Channels that are made before an activity needs them, so that its start does not wait for Apple. They have never
 /// been used; one that was used is never put back.
 ///
-/// A pool is filled and never emptied: one that has become smaller is used up by activities, and what was made by hand
-/// stays. What it holds is said by the view `channel_pools`: the storage that an app's activities want by default, as a
-/// channel of the other kind would lie there for nobody.
+/// Tally fills a pool and never empties it. If a pool becomes smaller, activities use it up, and channels that were
+/// made by hand stay. The view `channel_pools` defines which storage the channels have: the one that the app's
+/// activities want by default. Nobody would use a channel of the other kind.
 struct ChannelPool: Sendable {
     let orchestrator: Orchestrator
     let lease: ChannelSweepLease

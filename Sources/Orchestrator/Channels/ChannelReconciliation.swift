@@ -98,7 +98,7 @@ struct ChannelReconciliation: Sendable {
     }
 
     /// The statement for the unknown channels that have been seen for a minute since the last reconcile. A younger one
-    /// may be ours, made at this moment and not recorded yet. To be run before this reconcile is recorded.
+    /// may be ours, made at this moment and not recorded yet. Run it before this reconcile is recorded.
     private static func news(in app: BundleID, _ environment: APNSEnvironment) -> Query {
         let settling = Duration.seconds(ChannelComparison.settlingTime)
         return """
@@ -122,7 +122,7 @@ struct ChannelReconciliation: Sendable {
 
     // MARK: Acting
 
-    /// What came of carrying out one decision; what was not done is left to the next reconcile.
+    /// The result of carrying out one decision. The next reconcile repeats decisions that were not carried out.
     private enum Result: Equatable {
         case done
         case notDone(reason: String)
@@ -207,13 +207,13 @@ struct ChannelReconciliation: Sendable {
     }
 }
 
-/// What our tables know of the channels of an app in one environment.
+/// The records of an app's channels in one environment.
 struct ChannelRecords: Sendable {
     var channels: [ChannelComparison.Record] = []
     var running: Set<ActivityID> = []
     var sightings: [APNSChannelID: Instant] = [:]
     var isExclusive = false
-    /// Channels that are asked for and not there yet.
+    /// Requested channels that do not exist yet.
     var creating = 0
 
     static func read(
@@ -271,7 +271,7 @@ struct ChannelRecords: Sendable {
 }
 
 extension ChannelFinding {
-    /// What is said of a decision before anything is done; nil for what concerns nobody.
+    /// The finding of a decision before it is carried out; nil if the decision needs no finding.
     init?(_ decision: ChannelComparison.Decision) {
         switch decision {
         case .lose(let record, let replace):

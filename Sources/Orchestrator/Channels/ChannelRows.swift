@@ -71,8 +71,9 @@ enum ChannelRows {
         """
     }
 
-    /// The condition on an activity `a` that its starts need not wait for its channel: it is there, or not needed, or
-    /// the activity is hybrid and Apple has refused the channel for half a minute. Then everyone is started by token.
+    /// The condition on an activity `a` that its starts need not wait for its channel. That is so if the channel
+    /// exists, or is not needed. It is also so if the activity is hybrid and Apple has refused the channel for half a
+    /// minute. Then everyone is started by token.
     static let mayStart = """
         (a.delivery = 'tokens' OR EXISTS (
             SELECT FROM channels AS c

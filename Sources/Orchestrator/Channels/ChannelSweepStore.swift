@@ -52,8 +52,7 @@ struct ChannelSweepStore: Sendable {
         }
     }
 
-    /// Leases one, whether it is due or not; nil while another sweep of it goes on. `record` is committed with the
-    /// lease.
+    /// Leases one, whether it is due or not; nil while another sweep of it runs. `record` is committed with the lease.
     func claim(
         _ app: BundleID,
         _ environment: APNSEnvironment,

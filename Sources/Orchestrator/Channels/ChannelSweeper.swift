@@ -60,7 +60,7 @@ struct ChannelSweeper: Service, CustomStringConvertible {
             try await orchestrator.sweeps.release(lease, hasFailed: reason != nil)
         } catch {
             warn(lease, "\(error)")
-            // Without a database the lease runs out by itself.
+            // Without a database the lease expires.
             try? await orchestrator.sweeps.release(lease, hasFailed: true)
         }
     }
@@ -92,7 +92,7 @@ struct ChannelSweeper: Service, CustomStringConvertible {
 
     // MARK: Lost channels
 
-    /// Ends the cards of channels that are lost, batch after batch, until none are left.
+    /// Ends the cards of lost channels, batch after batch, until no card is left.
     func endLostCards() async throws {
         let cards = ChannelCards(database: orchestrator.database, batchSize: orchestrator.settings.stretchSize)
         while try await cards.endSome() {}
@@ -112,8 +112,8 @@ struct ChannelSweeper: Service, CustomStringConvertible {
     /// is deleted that a daemon has left behind is a matter of minutes.
     private static let lease = ChannelSweepStore.lease * batchSize
 
-    /// Deletes the channels whose grace time is over, a batch of them at a time: those of one app and environment one
-    /// after the other, so that one that Apple does not answer for holds up no other.
+    /// Deletes the channels whose grace time is over, a batch of them at a time. Channels of one app and environment
+    /// are deleted one after the other. So a channel that Apple does not answer for delays no other app.
     func deleteDue() async throws {
         let due = Dictionary(grouping: try await claimDeletions()) {
             HaltScope(app: $0.app, environment: $0.environment)
@@ -171,8 +171,8 @@ struct ChannelSweeper: Service, CustomStringConvertible {
         }
     }
 
-    /// Tries again later, each time after a longer wait; `andAllDue`: so do all of the same app and environment that
-    /// are due, or each batch of them would take the turn of others to find the same.
+    /// Tries again later, each time after a longer wait. `andAllDue`: all due channels of the same app and environment
+    /// wait as well. Otherwise each batch of them would take the turn of other apps to find the same failure.
     private func putOff(_ channels: ArraySlice<Due>, _ reason: String, andAllDue: Bool) async {
         guard let first = channels.first else { return }
         orchestrator.logger.warning(
@@ -200,7 +200,7 @@ struct ChannelSweeper: Service, CustomStringConvertible {
                 """
             )
         } catch {
-            // The database is away: the claim runs out by itself.
+            // The database is away: the claim expires.
         }
     }
 }

@@ -25,12 +25,12 @@ struct ChannelToMake: Sendable {
 struct MadeChannel: Sendable {
     let wanted: ChannelToMake
     let apnsID: APNSChannelID
-    /// Who has asked for it. The app may be deleted before it is stored.
+    /// The key that signed the request for it. The app may be deleted before it is stored.
     let identity: SigningIdentity
 }
 
 extension ChannelToMake {
-    /// Of the leased channels, those that the rows of a ``selection(_:of:)`` tell of.
+    /// The leased channels that are in the rows of a ``selection(_:of:)``.
     fileprivate static func read(_ leases: [SegmentLease], _ rows: Rows) throws -> [ChannelToMake] {
         let byOwner = Dictionary(leases.map { ($0.owner, $0) }) { first, _ in first }
         return try rows.decoded(as: (String, Int64, Int16, String, String, String, String, String).self).compactMap {
@@ -86,9 +86,10 @@ extension SegmentStore {
         return try ChannelToMake.read(leases, rows)
     }
 
-    /// What became of channels that Apple has made.
+    /// The outcome of storing channels that Apple has made.
     struct Kept: Sendable {
-        /// Those that their activities have got. For another one another daemon was faster, or it is not wanted any more.
+        /// The channels that their activities have got. For the others, another daemon was faster or the channel is not
+        /// needed any more.
         let stored: Set<ChannelID>
         /// Whether some segments are due now.
         let mayHaveMore: Bool
@@ -110,7 +111,7 @@ extension SegmentStore {
               AND c.state = 'creating'
             RETURNING c.channel_id::text
             """
-        // Before the starts are looked for: a worker that finds no channel yet cannot rest until this is committed.
+        // Locks before looking for starts: a worker that finds no channel yet cannot rest until this is committed.
         let held: Query = """
             SELECT FROM segments
             WHERE activity_key = ANY(\(keys)) AND segment <= \(SegmentRows.firstRing)

@@ -7,13 +7,15 @@ import Store
 import Synchronization
 
 extension Orchestrator {
-    /// Has Apple make a channel, and stores it: `body` is handed what asks Apple, once, and stores the answer in a
-    /// transaction. In a task of its own, so that a channel of which Apple has told is stored when the daemon stops,
-    /// too. Else none but a comparison with Apple's list would find it (promise 11).
+    /// Has Apple make a channel, and stores it. `body` gets a function that asks Apple, calls it once, and stores the
+    /// answer in a transaction.
     ///
-    /// - Throws: What `body` throws; a channel that is surely not stored is given back to Apple. Where one may be left,
-    ///   503 `outcome_unknown` takes the place of a `PostgresError`, which may say that nothing was carried out, and the
-    ///   log has its id if Apple has told of it.
+    /// Runs in a task of its own. So a channel that Apple has reported is stored even when the daemon stops. Otherwise
+    /// only a comparison with Apple's list would find it (promise 11).
+    ///
+    /// - Throws: What `body` throws; a channel that is surely not stored is given back to Apple. If one may be left
+    ///   there, 503 `outcome_unknown` replaces a `PostgresError`, which may say that nothing was carried out. Then the
+    ///   log has the id of the channel, if Apple reported it.
     func makeChannel<R: Sendable>(
         _ app: BundleID,
         _ environment: APNSEnvironment,
@@ -64,9 +66,9 @@ extension Orchestrator {
         }
     }
 
-    /// Stores channels that Apple has made for activities. If an activity has got another one meanwhile, or needs none any
-    /// more, its channel joins those that are ready for use, so that no channel is forgotten at Apple (promise 11). In a
-    /// task of its own, as ``makeChannel``.
+    /// Stores channels that Apple has made for activities. An activity may have got another channel meanwhile, or need
+    /// none any more. Then the channel joins those that are ready for use, so that Tally forgets no channel at Apple
+    /// (promise 11). Runs in a task of its own, as ``makeChannel``.
     ///
     /// - Returns: Whether some segments are due now.
     /// - Throws: Errors of the database; channels that are surely not stored are given back to Apple.
@@ -150,7 +152,7 @@ extension Orchestrator {
     }
 }
 
-/// A channel of which only Apple knows.
+/// A channel that only Apple knows.
 private struct AppleChannel: Sendable {
     let app: BundleID
     let environment: APNSEnvironment

@@ -7,14 +7,14 @@ package import Store
 extension Orchestrator {
     /// Makes a channel ahead of the activity that will use it.
     ///
-    /// Apple cannot be asked twice for the same channel, so with an `Idempotency-Key` one request at a time asks; the
-    /// others are told to wait, and get the same answer afterwards. The key is held by a transaction, which takes a
-    /// connection from the pool for as long as Apple is silent, so few may ask at the same time. Without a key nothing
-    /// is held meanwhile.
+    /// Apple cannot be asked twice for the same channel, so with an `Idempotency-Key` one request at a time asks. The
+    /// others get an error that says to wait, and the same answer afterwards. A transaction holds the key, and takes a
+    /// connection from the pool for as long as Apple is silent, so few may ask at the same time. A request without a
+    /// key holds nothing meanwhile.
     ///
     /// - Throws: 404, 422; 409 `idempotency_key_reused`, `idempotency_in_progress`; 502 `apns_refused` with Apple's
-    ///   word; 503 `unavailable` if Apple could not now, or too many ask with a key; `outcome_unknown` if Apple did not
-    ///   answer and may have made one, or has made one that may not be stored.
+    ///   word; 503 `unavailable` if Apple is unavailable, or too many ask with a key; `outcome_unknown` if Apple may
+    ///   have made a channel that is not stored.
     package func createChannel(
         _ app: BundleID,
         _ request: ChannelRequest,
@@ -208,8 +208,8 @@ extension Orchestrator {
         }
     }
 
-    /// What the caller hears. Where Apple was only asked for a look, nothing was carried out, whatever became of the
-    /// answer.
+    /// The problem that the caller gets. If the request to Apple only reads, it carries nothing out, even if the answer
+    /// was lost.
     static func problem(_ outcome: PushOutcome, ofLook isLook: Bool = false) -> Problem {
         switch outcome.class {
         case .unknown where !isLook:

@@ -5,10 +5,10 @@ import Logging
 import Postgres
 import Store
 
-/// What came of asking Apple for a channel that it seems not to have.
+/// The result of asking Apple for a channel that it seems not to have.
 enum ChannelLoss: Sendable {
     /// It is gone, and that is on record: by us now, or by somebody else at the same moment. Its activity has another
-    /// one if it goes on.
+    /// one if it still runs.
     case settled
     /// Apple has it after all.
     case isThere
@@ -19,9 +19,9 @@ enum ChannelLoss: Sendable {
 extension Orchestrator {
     /// Makes sure that a channel is gone at Apple, and draws the consequences.
     ///
-    /// The cards that listened to it cannot be told anything any more, not even where to go: their subscriptions are
-    /// over (`channel_lost`). If their activity goes on it gets another channel, for the phones that are started from
-    /// now on and for the apps that join again. No card is started a second time (promise 6).
+    /// Cards that listened to it cannot be told anything any more, not even where to go: their subscriptions are over
+    /// (`channel_lost`). If their activity still runs, it gets another channel. That one serves phones that are started
+    /// from now on, and apps that join again. No card is started a second time (promise 6).
     func settleLoss(
         of id: ChannelID,
         _ apnsID: APNSChannelID,
@@ -46,7 +46,7 @@ extension Orchestrator {
         if isLost {
             logger.error("a channel is gone at Apple", metadata: ["channel.id": "\(id)", "app": "\(app)"])
             wakeUps.signal()
-            // The sweeper goes on with what is left.
+            // The sweeper ends the remaining cards.
             _ = try await cards.endSome(of: id)
         }
         return .settled

@@ -6,8 +6,8 @@ package import Store
 extension Orchestrator {
     /// Compares the channels of an app with Apple's list, and mends what differs; or only looks, in a dry run.
     ///
-    /// The answer is kept for an `Idempotency-Key` when the sweep is over. While it goes on, the same request is told
-    /// so as any other: the lease of the sweep holds the key, too.
+    /// The answer is kept for an `Idempotency-Key` when the sweep is over. Until then the same request gets 409
+    /// `sweep_in_progress`, like any other: the lease of the sweep holds the key, too.
     ///
     /// - Throws: 404, 422; 409 `sweep_in_progress` while somebody does the same, `idempotency_key_reused`; 502
     ///   `apns_refused` with Apple's word, 503 if Apple did not answer.
@@ -22,7 +22,8 @@ extension Orchestrator {
             Caller.current?.replay.set()
             return report
         }
-        // The sweep is many transactions, told of by events; that it was wanted belongs to the first, which begins it.
+        // The sweep is many transactions, which write events. The audit entry of the request belongs to the first one,
+        // which begins the sweep.
         let record = AuditRows.entry(.channelsReconciled, of: app, environment.rawValue)
         guard let lease = try await sweeps.claim(app, environment, record: record) else {
             throw Problem.sweepInProgress()
@@ -33,8 +34,8 @@ extension Orchestrator {
         } catch {
             result = .failure(error)
         }
-        // In a task of its own: whoever asked may have hung up. What Apple refused a person is tried as usual by the
-        // service.
+        // Runs in a task of its own, because the caller may have hung up. A refusal by Apple does not delay the
+        // service, which tries as usual.
         try await Task { [sweeps] in try await sweeps.release(lease, hasFailed: false) }.value
         return try result.get()
     }

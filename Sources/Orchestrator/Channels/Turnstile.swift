@@ -14,7 +14,7 @@ final class Turnstile: Sendable {
         state = Mutex(State(free: width))
     }
 
-    /// Does the work when there is room. Whoever is cancelled meanwhile waits on, and is let through as well.
+    /// Does the work when there is room. Cancellation does not end the wait: a cancelled task gets its turn as well.
     func pass<Result: Sendable>(_ work: () async throws -> Result) async rethrows -> Result {
         await enter()
         defer { leave() }

@@ -7,10 +7,10 @@ import Synchronization
 /// Asks the database in one statement which kinds of work are due, and tells the services that do the work. So a daemon
 /// at rest asks little.
 ///
-/// "Due" is no claim: the service looks by itself, and may find that another daemon was faster. ``WakeUps`` tells at once
-/// of accepted changes. A lost signal costs one pause.
+/// "Due" is no claim: the service looks for work of its own, and may find that another daemon was faster. ``WakeUps``
+/// tells at once of accepted changes. A lost signal costs one pause.
 final class DueWork: Service, CustomStringConvertible {
-    /// What one look has found.
+    /// The findings of one look.
     struct Look: Sendable, Equatable {
         /// What is due now.
         var due: Set<WorkKind> = []

@@ -18,7 +18,7 @@ enum WorkKind: String, CaseIterable, Sendable {
     case lostChannels = "channels.lost"
     /// For the ``HaltPatrol``: due for as long as there is a halt.
     case halts
-    /// For ``Webhooks/duty``: due for as long as there is a webhook that is not paused.
+    /// For ``Webhooks/duty``: due while a webhook exists that is not paused.
     case webhooks
 
     /// The ordinary pushes of an environment.
@@ -34,7 +34,7 @@ enum WorkKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// The SQL for the time from which some of it is due, or was; null: there is none.
+    /// The SQL for the time from which some of it is or was due; null if no such work exists.
     var earliest: String {
         switch self {
         case .segments:

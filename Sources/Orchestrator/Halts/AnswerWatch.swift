@@ -2,14 +2,14 @@
 /// argument.
 ///
 /// A wrong key, host or topic makes APNs reject every token; a registry that is merely old has a few bad ones. Dead
-/// tokens (410) are no rejections: after an activity they come by the thousands. Of a device only the last rejection
-/// counts: one phone that reports a new wrong token every moment does not make a mass.
+/// tokens (410) are no rejections: after an activity they come by the thousands. Only the last rejection of a device
+/// counts: one phone that keeps reporting new wrong tokens does not make a mass.
 package struct AnswerWatch: Sendable {
     /// How long answers count.
     package static let window = Duration.seconds(60)
-    /// With fewer answers nothing is decided.
+    /// Fewer answers decide nothing.
     package static let leastAnswers = 100
-    /// How many devices are told apart; more of them in a minute are a mass, whatever each of them does.
+    /// How many devices the watch tells apart. More of them in a minute are a mass in any case.
     package static let mostDevices = 10_000
     /// How many of a probe's pushes leave at most.
     package static let probeSize = 10
@@ -41,11 +41,11 @@ package struct AnswerWatch: Sendable {
         }
     }
 
-    /// What was counted in one second.
+    /// The counts of one second.
     private struct Moment: Sendable {
         let second: Int64
         var count = Count()
-        /// Those whose rejection was counted then, perhaps to be counted later instead.
+        /// The devices whose rejection counts in this second. A later rejection of the device counts instead.
         var rejected: [Int64] = []
     }
 
@@ -58,9 +58,9 @@ package struct AnswerWatch: Sendable {
 
     package init() {}
 
-    /// Answers came. Returns what the window holds if sending must halt. `count` is of all answers; `devices` are those
-    /// that were rejected, each once or more, as far as it is known which; `second` is that of any clock that only goes
-    /// on.
+    /// Takes in answers. Returns the counts of the window if sending must halt. The count is of all answers. `devices`
+    /// are the known devices that were rejected, each once or more. The second is that of any clock that only moves
+    /// forward.
     package mutating func observe(_ count: Count, of devices: [Int64] = [], at second: Int64) -> Count? {
         letGo(before: second)
         if recent.last?.second != second { recent.append(Moment(second: second)) }
@@ -83,7 +83,7 @@ package struct AnswerWatch: Sendable {
         recent[recent.count - 1].rejected.append(device)
     }
 
-    /// What the window holds; nothing during a probe.
+    /// The counts of the window; zero during a probe.
     package mutating func count(at second: Int64) -> Count {
         letGo(before: second)
         return isProbing ? Count() : total
@@ -98,13 +98,13 @@ package struct AnswerWatch: Sendable {
         }
     }
 
-    /// A few pushes are about to leave although sending stands still; their answers are counted apart.
+    /// A few pushes are about to leave although sending is halted. Their answers are counted separately.
     package mutating func beginProbe() {
         forget()
         isProbing = true
     }
 
-    /// What a probe came to.
+    /// The result of a probe.
     package enum ProbeVerdict: Sendable, Hashable {
         /// Tokens are taken again.
         case good
@@ -122,13 +122,13 @@ package struct AnswerWatch: Sendable {
         return count.isBad ? .bad : .good
     }
 
-    /// Sending was halted or goes on: what was counted before says nothing any more.
+    /// Sending was halted or resumed: earlier counts say nothing any more.
     package mutating func forget() {
         self = AnswerWatch()
     }
 
-    /// How long to wait after a halt, or after so many probes that were bad. The first wait is as long as the window,
-    /// so that no daemon remembers what led to the halt.
+    /// How long to wait after a halt, or after a number of bad probes. The first wait is as long as the window, so that
+    /// no daemon remembers what led to the halt.
     package static func pause(afterProbes probes: Int) -> Duration {
         min(window * (1 << min(probes, 10)), .seconds(900))
     }

@@ -25,10 +25,10 @@ struct HaltPatrol: Service, CustomStringConvertible {
         await lifting
     }
 
-    /// Wakes one ring per halt whose probe is due: the one with a token that was rejected, of an activity with a start
-    /// whose token was, or any that has something to send. All others may rest. It is the token that was rejected
-    /// first: one that a probe has tried comes last the next time, so that no probe after the other meets the same few,
-    /// which may be the only bad ones.
+    /// Wakes one ring per halt whose probe is due, and lets all others rest. It is a ring with a rejected token, else
+    /// of an activity with a start whose token was rejected, else any that has something to send. The token that was
+    /// rejected first comes first. A token that a probe has tried comes last the next time. So later probes do not meet
+    /// the same few tokens, which may be the only bad ones.
     func look() async throws {
         let rows = try await orchestrator.database.query(
             """

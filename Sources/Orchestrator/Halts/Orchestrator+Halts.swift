@@ -45,7 +45,7 @@ extension Orchestrator {
         return .cut(halts, limit: page.limit) { [$0.environment.rawValue] }
     }
 
-    /// What operators should look at, although the daemon works; for `/health/ready`, which anybody may read: it names
+    /// Warnings for operators while the daemon works. They go to `/health/ready`, which anybody may read, so they name
     /// no app.
     package func warnings() async throws -> [String] {
         let rows = try await database.query("SELECT count(*) FROM sending_halts", timeout: .seconds(2))

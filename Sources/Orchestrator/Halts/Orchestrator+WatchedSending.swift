@@ -5,7 +5,9 @@ import Store
 extension Orchestrator {
     /// Sends a batch with an eye on what APNs answers: the one way by which pushes to tokens leave.
     ///
-    /// `devices` are the keys of those that the tokens belong to, in their order; nil where nobody knows.
+    /// Sends a batch and counts the answers of APNs for the halts. All pushes to tokens leave here.
+    ///
+    /// `devices` are the keys of the devices of the tokens, in their order; nil if unknown.
     func send(_ batch: PushBatch, to devices: [Int64?]) async -> BatchOutcome {
         let outcome = await WorkerSlot.awaiting { await sender.send(batch) }
         await halts.observe(

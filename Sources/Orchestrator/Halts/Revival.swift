@@ -2,14 +2,16 @@ import ActivityModel
 import Postgres
 import Store
 
-/// Gives tokens back that were rejected on the way to a halt and since: suspects, of which nothing is known yet.
+/// Revives suspects: tokens that were rejected on the way to a halt and since. It is not known yet whether they are
+/// bad.
 ///
-/// Those that were rejected first come first, at most `limit` of each kind. For a probe these are a few of what its ring
-/// holds, and one that is rejected again comes last the next time, so that one probe after the other meets others.
-/// Without a probe their activities are announced, for whoever is free to send to them.
+/// Takes the tokens that were rejected first, at most `limit` of each kind. A probe takes only tokens of its ring. A
+/// token that is rejected again comes last the next time, so that each probe meets other tokens.
+///
+/// Without a probe, announces the activities of the tokens, for any worker that is free to send to them.
 struct Revival {
     let scope: HaltScope
-    /// Those that were rejected since then.
+    /// The time since which rejected tokens are suspects.
     let suspectFrom: PGTimestamp
     let limit: Int
     var only: Probe?
@@ -19,11 +21,11 @@ struct Revival {
         let range: RingRange
     }
 
-    /// What came of a statement.
+    /// The result of a statement.
     struct Batch: Sendable {
         /// Tokens that it has revived.
         let revived: Int
-        /// When the last that it has looked at was rejected; nil: there was none left.
+        /// When the last token that it has read was rejected; nil if no suspect was left.
         let last: PGTimestamp?
     }
 
@@ -35,8 +37,7 @@ struct Revival {
     /// For a probe.
     var statements: [Query] { [subscriptions, startTokens] }
 
-    /// Locks those of the suspects that are still in a state, in the order in which everybody locks cards
-    /// (``CardKey``).
+    /// Locks the suspects that are still in a state, in the common lock order of cards (``CardKey``).
     private static func held(in state: String) -> String {
         """
         SELECT s.activity_key, s.device_key FROM subscriptions AS s

@@ -5,11 +5,11 @@ import Logging
 import Postgres
 import Store
 
-/// How sending goes on: the halt is marked, its tokens are revived a batch at a time, and it ends with the last batch.
+/// How a halt ends. The halt is marked, its tokens are revived a batch at a time, and the last batch ends it.
 ///
-/// The mark is in the database, so any daemon goes on where one has left it.
+/// The mark is in the database, so if a daemon dies, any other one resumes.
 extension SendingHalts {
-    /// Lets sending go on, and revives the tokens that were rejected on the way to the halt and since, or leaves them.
+    /// Resumes sending. `reviving`: revives the tokens that were rejected on the way to the halt and since.
     ///
     /// - Returns: False if nothing was halted.
     func lift(_ scope: HaltScope, because reason: String, reviving: Bool) async throws -> Bool {
@@ -35,7 +35,7 @@ extension SendingHalts {
         }
     }
 
-    /// Marks the halt: from now on it has no probes. Where nothing is to be revived, nothing is a suspect any more.
+    /// Marks the halt: from now on it has no probes. If nothing is to be revived, no token is a suspect any more.
     private func begin(_ scope: HaltScope, because reason: String, reviving: Bool) async throws -> Bool {
         try await database.withTransaction { connection in
             let rows = try await connection.query(
@@ -73,8 +73,8 @@ extension SendingHalts {
         try await reviveEach(scope, "revived_start_tokens", of: \.startTokens)
     }
 
-    /// Revives what one kind of statement finds. Where the last one has ended is where the next begins: it need not
-    /// read past all that were revived before.
+    /// Revives what one kind of statement finds. Each one starts at the end of the one before, so it need not read past
+    /// the tokens that were revived already.
     private func reviveEach(
         _ scope: HaltScope,
         _ column: String?,
@@ -138,7 +138,8 @@ extension SendingHalts {
         notice(scope, isHalted: false)
         logger.notice("sending goes on", metadata: Self.metadata(scope).merging(["reason": "\(reason)"]) { $1 })
         do {
-            // Also what became due after it was looked for, and before all this was committed: it has met the halt.
+            // Announces also the work that became due between the search for due work and this commit: it has met the
+            // halt.
             _ = try await database.pipeline([Self.announcement(scope), WorkNotifications.announcement])
             let freeing = QueuedPush.freeing(scope, afterLeaseOf: pushLease, limit: batchSize)
             while try await database.execute(freeing) == batchSize {}

@@ -15,19 +15,19 @@ struct SendingHalt: Sendable, Hashable {
     /// How long until the next one is allowed; not positive: it is.
     let probeIn: Duration
 
-    /// What waits for the end of a halt looks itself after so long, and some as long again: should the end have
-    /// overlooked it.
+    /// The longest time that work waits for the end of a halt, without the jitter. Then it looks itself, because the
+    /// end may have overlooked it.
     static let longestWait = Duration.seconds(300)
 
-    /// How long a segment with work leaves it at that: past the next probe, and some as long again, lest all that is
-    /// due looks at once. Whoever lifts the halt wakes them. `jitter` is a number in 0…1.
+    /// How long a segment with due work waits: past the next probe, and up to as long again, so that not all segments
+    /// look at once. Whoever lifts the halt wakes them. The jitter is a number in 0…1.
     func wait(jitter: Double) -> Duration { min(max(probeIn, .seconds(1)), Self.longestWait) * (1 + jitter) }
 }
 
-/// Halts sending where APNs rejects many tokens. Probes of a few pushes say when it may go on (promise 9).
+/// Halts sending if APNs rejects many tokens. Probes of a few pushes decide when sending may resume (promise 9).
 ///
-/// What this daemon alone has seen halts at once; what all have seen together, within seconds. The halt is a row in the
-/// database and so every daemon's.
+/// Rejections that this daemon sees alone halt at once; those that all daemons see together halt within seconds. The
+/// halt is a row in the database, so it holds for every daemon.
 final class SendingHalts: Sendable {
     private struct Place {
         var watch = AnswerWatch()
@@ -40,7 +40,7 @@ final class SendingHalts: Sendable {
     let batchSize: Int
     /// How long an ordinary push stays with the daemon that has taken it.
     let pushLease: Duration
-    /// Tells this daemon's counts from those of others.
+    /// Identifies the counts of this daemon.
     private let daemon = UUID()
     private let uptime: @Sendable () -> Duration
     private let places = Mutex<[HaltScope: Place]>([:])
@@ -96,7 +96,7 @@ final class SendingHalts: Sendable {
             SET answers = EXCLUDED.answers, rejections = EXCLUDED.rejections, counted_at = clock_timestamp()
             """,
             "DELETE FROM answer_counts WHERE counted_at < clock_timestamp() - \(AnswerWatch.window)",
-            // Who says nothing for a few seconds is gone, or has nothing to say.
+            // A daemon without counts for a few seconds is gone, or has nothing to report.
             """
             SELECT bundle_id, environment::text, sum(answers)::int8, sum(rejections)::int8 FROM answer_counts
             WHERE counted_at > clock_timestamp() - interval '5 seconds'
@@ -121,7 +121,7 @@ final class SendingHalts: Sendable {
         }
     }
 
-    /// What was counted before a halt or its end says nothing any more.
+    /// Counts from before a halt or its end say nothing any more.
     func notice(_ scope: HaltScope, isHalted: Bool) {
         places.withLock { $0[scope] = isHalted ? Place(isHalted: true) : nil }
         Gauge(label: "tally_sending_halted", dimensions: Self.labels(scope)).record(isHalted ? 1 : 0)
@@ -210,7 +210,7 @@ final class SendingHalts: Sendable {
         return true
     }
 
-    /// The probe's pushes are answered, or none left. Returns whether sending goes on.
+    /// The pushes of the probe are answered, or no push left. Returns whether sending resumes.
     func endProbe(_ scope: HaltScope, _ halt: SendingHalt) async throws -> Bool {
         switch places.withLock({ $0[scope, default: Place()].watch.endProbe() }) {
         case .good:

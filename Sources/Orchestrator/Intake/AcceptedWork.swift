@@ -3,11 +3,11 @@ import FoundationEssentials
 import Postgres
 import Store
 
-/// What accepted changes give the segments of their activities to do: the statement that ends the transaction which
-/// accepts them.
+/// The work that accepted changes give the segments of their activities: the statement that ends the accepting
+/// transaction.
 ///
-/// Nothing where a ring is empty. If one segment of an activity has work, and it rests, it is leased to this daemon at once,
-/// as long as the daemon has workers. So nobody has to look for it. Everything else is due.
+/// An empty ring gets no work. If only one segment of an activity has work, and it rests, this daemon leases it at once
+/// while it has free workers. So nobody has to look for it. All other segments become due.
 struct AcceptedWork {
     /// A segment as it was read under the lock of its activity.
     struct Segment {
@@ -20,7 +20,7 @@ struct AcceptedWork {
     private struct Share {
         let activityKey: Int64
         let segment: Int16
-        /// Of a ring that was empty, and is taken past the revision instead of being woken if it is empty still.
+        /// Set for a ring that was empty. If it is still empty, it is moved past the revision instead of being woken.
         let emptySince: Int64?
         let revision: Revision
         /// Whether the activity has ended with it: an end cuts the pause after a failure short, once (promise 2).
@@ -36,15 +36,15 @@ struct AcceptedWork {
     private let lease: Duration
     private let daemon: UUID
 
-    /// Nothing yet; at most so many segments may be leased.
+    /// No work yet. At most `limit` segments may be leased.
     init(leasing limit: Int, for segments: SegmentStore) {
         leasable = limit
         lease = segments.lease
         daemon = segments.daemon
     }
 
-    /// Adds an activity by its newest accepted revision; in the order of their keys. What concerns more than those who
-    /// ride lets no ring be passed over.
+    /// Adds an activity by its newest accepted revision; in the order of their keys. A change that concerns more than
+    /// the riders skips no ring.
     mutating func add(
         _ activityKey: Int64,
         _ segments: [Segment],
@@ -82,7 +82,7 @@ struct AcceptedWork {
         shares.filter { $0.isLeasable && $0.segment == segment }.map(\.activityKey)
     }
 
-    /// What came of it.
+    /// The outcome of the statement.
     struct Outcome: Sendable {
         /// Segments that this daemon has to serve now.
         var leases: [SegmentLease] = []

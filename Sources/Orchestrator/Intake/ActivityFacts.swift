@@ -4,9 +4,9 @@ import JSON
 import Postgres
 import Store
 
-/// What never changes of an activity once it has been accepted, until it is deleted.
+/// The facts of an activity that do not change between its acceptance and its deletion.
 ///
-/// A class, because one is at hand for every change and handed on by all who look at it.
+/// A class, because every change reads one and many functions pass it on.
 final class ActivityFacts: Sendable {
     /// The ids by which callers know it.
     struct Name: Hashable, Sendable {
@@ -21,8 +21,8 @@ final class ActivityFacts: Sendable {
     let attributes: CompactJSON
     /// The alert that its start brought. One that comes with an audience later takes its place (``StandingRow``).
     let startAlert: AlertContent?
-    /// Whether it ended so long ago that it may be deleted, and its id used again, before these facts are looked up
-    /// anew.
+    /// Whether it ended so long ago that Tally may delete it, and a caller may reuse its id, before the next look-up of
+    /// these facts.
     let isPast: Bool
 
     private init(
@@ -45,7 +45,7 @@ final class ActivityFacts: Sendable {
 }
 
 extension ActivityFacts {
-    /// Those of an activity that has just been started under this key.
+    /// The facts of an activity that has just been started under this key.
     convenience init(_ proposal: StartProposal, key: Int64) {
         self.init(
             key: key,
@@ -58,7 +58,7 @@ extension ActivityFacts {
         )
     }
 
-    /// Reads the facts of those that exist in one statement.
+    /// Reads the facts of the activities that exist, in one statement.
     static func read(_ names: [Name], from database: Database) async throws -> [Name: ActivityFacts] {
         let names = Array(Set(names))
         let selection: Query = """
@@ -91,13 +91,13 @@ extension ActivityFacts {
 extension Orchestrator {
     /// The facts of an activity.
     ///
-    /// - Throws: 404 if there is none.
+    /// - Throws: 404 if the activity does not exist.
     func facts(_ app: BundleID, _ id: ActivityID) async throws -> ActivityFacts {
         try (await facts(of: [ActivityFacts.Name(app: app, id: id)]).first ?? .failure(Problem.internalError())).get()
     }
 
-    /// The facts of several activities in their order, those that are not at hand read together; 404 for those that do
-    /// not exist.
+    /// The facts of several activities in their order. Those that are not cached are read together. 404 for activities
+    /// that do not exist.
     func facts(of names: [ActivityFacts.Name]) async -> [Result<ActivityFacts, any Error>] {
         var results: [Result<ActivityFacts, any Error>] = []
         var unknown: [Int] = []

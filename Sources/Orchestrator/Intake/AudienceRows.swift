@@ -10,7 +10,7 @@ enum AudienceRows {
             + (audience.topics.isEmpty ? [] : [topics(audience, app, activityKey)])
     }
 
-    /// What narrows a topic replaces what narrowed it before, and its followers are enrolled again.
+    /// The conditions of a topic replace its earlier conditions, and its followers are enrolled again.
     private static func topics(_ audience: Audience, _ app: BundleID, _ activityKey: Int64) -> Query {
         """
         INSERT INTO audience_topics AS m (activity_key, topic, bundle_id, topics_all, except_topics)
@@ -72,11 +72,10 @@ enum AudienceRows {
         WHERE m.activity_key = a.activity_key AND m.kind = 'user' AND d.environment = a.environment
         """
 
-    /// Among the starts that the audience was told to remove, this statement makes those due at once which it does not
-    /// want any more. When they are due, they are cancelled by ``StartTurn``. A claimed start is on its way. A start
-    /// without an answer has the time that its phone may take to report it, whatever is wanted meanwhile (promise 6). A
-    /// start that is due is looked at anyway. If there are too many for now, each of the others is looked at when its
-    /// time comes.
+    /// The statement that makes the starts of removed members due at once, if the audience does not want them any more.
+    /// ``StartTurn`` cancels them when they are due. A claimed start is on its way. A start without an answer has the
+    /// time that its phone may take to report it, whatever is wanted meanwhile (promise 6). A start that is due is
+    /// looked at anyway. If there are too many for now, each of the others is looked at when its time comes.
     static func recall(_ removed: Audience, activityKey: Int64) -> Query {
         """
         WITH removed AS (

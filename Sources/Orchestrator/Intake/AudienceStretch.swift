@@ -5,33 +5,33 @@ import Store
 /// were named, then followers of its topics. If the audience is all, devices come in the order of their keys.
 struct AudienceStretch: Sendable {
     let activityKey: Int64
-    /// Where the stretch before has ended.
+    /// The end of the stretch before.
     let after: Place
     /// Members at most, as many devices, and as many followers of one topic.
     let size: Int
 
     /// How far the stretches up to one have come.
     struct Place: Sendable, Equatable {
-        /// Of the members those up to this key.
+        /// The key of the last member.
         var members: Int64 = 0
-        /// Of the devices those up to this key; at most 0: none.
+        /// The key of the last device; 0 or less: none yet.
         var devices: Int64 = 0
-        /// Of the topics those with smaller keys, and some followers of the one with this key.
+        /// The key of the topic whose followers are being read. Topics with smaller keys are done.
         var rule: Int64 = 0
-        /// Of these followers those up to this key.
+        /// The key of the last follower of that topic.
         var follow: Int64 = 0
     }
 
     /// The size of a stretch that was read.
     struct Extent: Sendable, Equatable {
         let end: Place
-        /// Whether there was nothing behind it.
+        /// Whether nothing follows it.
         let isLast: Bool
     }
 
-    /// A statement that begins with tables and goes on with `rest`: `activity` (its row), `members`, `everybody` (keys
-    /// of devices), `rule` (one topic, or none) and `followers` (of that topic). Its result begins with ``extent``. Run
-    /// it behind ``Query/planningOnce``.
+    /// A statement that begins with these tables and continues with `rest`: `activity` (its row), `members`,
+    /// `everybody` (device keys), `rule` (at most one topic) and `followers` (of that topic). Its result begins with
+    /// ``extent``. Run it after ``Query/planningOnce``.
     ///
     /// The order of devices names the app, though it is the same for all. Only one index has that order. Another one
     /// would be read to its end for an app with few devices among many.

@@ -5,10 +5,9 @@ import Postgres
 import Registry
 import Store
 
-/// One update or end that is valid by itself and waits to be accepted.
+/// One valid update or end that waits to be accepted.
 ///
-/// A class, because it is handed from one hand to the other, and its twenty parts are counted one by one whenever a
-/// structure is copied.
+/// A class, because many functions pass it on. A copy of a structure would retain each of its twenty parts.
 final class ChangeCommand: Sendable {
     /// What the change asks for.
     enum Kind: Sendable {
@@ -25,18 +24,18 @@ final class ChangeCommand: Sendable {
     let relevanceScore: Double?
     /// The activity's type.
     let type: TypeContext
-    /// How long it goes on being taken while the intake fills up.
+    /// How long Tally accepts it while the intake fills up.
     let weight: IntakeLimit.Weight
     /// Whether it goes before others in the intake.
     let isUrgent: Bool
     let idempotencyKey: IdempotencyKey?
     /// The schedule that this runs, settled together with the change.
     let scheduleID: String?
-    /// The request that brought it; nil for what Tally does by itself.
+    /// The request that brought it; nil if Tally itself made the change.
     let origin: RequestOrigin?
     /// Set when the request is answered like an earlier one.
     let replay: ReplayMark?
-    /// What puts the request on record, committed with the change.
+    /// The statements that put the request on record, committed with the change.
     let records: [Query]
     /// App versions that nobody uses any more (``VersionUse``): they hold the state back no longer.
     let unused: Set<Follower>

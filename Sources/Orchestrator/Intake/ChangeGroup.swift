@@ -8,7 +8,7 @@ import Store
 /// One transaction of the intake: lock, read, decide, write. Each change is judged on its own; one that is refused
 /// changes nothing and does not disturb the others.
 enum ChangeGroup {
-    /// What is to be written for changes that were judged.
+    /// The answers and statements for changes that were judged.
     struct Judged {
         /// One per command, in their order; they hold when the statements are committed. ``StillLocked`` is the answer to
         /// one that was not judged.
@@ -16,15 +16,15 @@ enum ChangeGroup {
         var statements: [Query] = []
         fileprivate(set) var work: AcceptedWork?
 
-        /// What there is to send, by the rows of the statements.
+        /// The work that the rows of the statements leave to send.
         func work(_ rows: [Rows]) throws -> AcceptedWork.Outcome {
             guard let work, let last = rows.last else { return AcceptedWork.Outcome() }
             return try work.outcome(last)
         }
     }
 
-    /// Locks, reads and decides. At most `leasing` rings are leased for this daemon to serve, as `segments` says; nil:
-    /// nobody is given work, because nothing will be committed.
+    /// Locks, reads and decides. Leases at most `leasing` rings for this daemon to serve, as `segments` says. Nil:
+    /// leases no ring, because nothing will be committed.
     ///
     /// `isPatient`: waits for activities that somebody else has locked. Otherwise their commands are not judged.
     ///
@@ -299,7 +299,7 @@ private struct IntakeDesk {
         )
     }
 
-    /// What a change made of its activity is what the next change of the group meets, and is to be written.
+    /// Keeps the state after a change: the next change of the group is judged by it, and it will be written.
     private mutating func keep(_ place: Place, of command: ChangeCommand) {
         places[command.activity.key] = place
         eventTimes[command.activity.key] = place.machine.standing.eventTime
@@ -335,7 +335,7 @@ private struct IntakeDesk {
         return statements
     }
 
-    /// What the accepted changes give to do; nil without any. At most so many rings are leased.
+    /// The work of the accepted changes; nil without any. Leases at most `limit` rings.
     func work(leasing limit: Int, for segments: SegmentStore) -> AcceptedWork? {
         guard !accepted.isEmpty else { return nil }
         let newest = Dictionary(accepted.map { ($0.activityKey, $0.revision) }, uniquingKeysWith: max)

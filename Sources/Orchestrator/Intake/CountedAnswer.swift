@@ -21,11 +21,11 @@ extension AudienceCounts: AudienceAnswer {
     }
 }
 
-/// An answer of which the audience may still have to be counted.
+/// An answer whose audience may still have to be counted.
 ///
-/// Counting takes a while where the audience is large. In the transaction others would wait for the activity, and all
-/// readers for the events that come after it. So an answer is kept without the counts first, together with what it
-/// tells of. Should the daemon die before they are there, the next request with the key counts.
+/// A large audience takes a while to count. Inside the transaction, others would wait for the activity, and all readers
+/// for the events that come after it. So the transaction first keeps the answer without the counts. If the daemon dies
+/// before it has counted, the next request with the key counts.
 struct CountedAnswer<Answer: AudienceAnswer>: Sendable {
     private let known: KeptAnswers<Answer>.Known
     private let key: IdempotencyKey?
@@ -58,8 +58,8 @@ struct CountedAnswer<Answer: AudienceAnswer>: Sendable {
         return CountedAnswer(new, for: key)
     }
 
-    /// The whole answer, when the transaction is committed. All requests with the key are told the counts that were
-    /// stored first.
+    /// The whole answer, when the transaction is committed. All requests with the key get the counts that were stored
+    /// first.
     func counted(in database: Database) async throws -> Answer {
         var answer = known.answer
         guard let uncounted = known.uncounted else { return answer }

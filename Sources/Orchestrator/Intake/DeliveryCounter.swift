@@ -108,7 +108,7 @@ final class DeliveryCounter: Sendable {
         """
     }
 
-    /// The starts of a page, by their state and the reason of those that were not sent.
+    /// The starts of a page, by their state and, for starts that were not sent, the reason.
     private static func starts(_ positions: [Position], limit: Int) -> Query {
         """
         WITH page AS MATERIALIZED (
@@ -155,7 +155,7 @@ struct CardCount: RowCount {
     }
 }
 
-/// What became of the starts of one activity.
+/// The outcomes of the starts of one activity.
 struct StartCount: RowCount {
     private(set) var rows = 0
     /// Starts are counted the same, whatever the newest revision is.
@@ -175,7 +175,7 @@ struct StartCount: RowCount {
 }
 
 extension StartProgress {
-    /// Counts so many starts that are in one state for one reason.
+    /// Adds a number of starts in one state for one reason.
     fileprivate mutating func count(
         _ state: StartStateMachine.State,
         because reason: String?,

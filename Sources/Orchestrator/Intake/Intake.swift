@@ -6,7 +6,8 @@ import Registry
 import ServiceLifecycle
 import Store
 
-/// Accepts updates, ends, reports of cards, receipts and registrations in groups, and reads in groups what has to be known of their activities.
+/// Accepts updates, ends, reports of cards, receipts and registrations in groups, and reads the facts of their
+/// activities in groups.
 final class Intake: Service, CustomStringConvertible {
     /// Accepted in the order of each activity.
     let changes: GroupedWork<Int64, ChangeCommand, ChangeAnswer>
@@ -37,7 +38,8 @@ final class Intake: Service, CustomStringConvertible {
                     on: connection
                 )
                 if !judged.statements.isEmpty {
-                    // What is leased for this daemon is looked at on the way: its pushes need no other look then.
+                    // Reads the rings and channels that are leased for this daemon in the same round trip, so that
+                    // their pushes need no other read.
                     let (rings, channels) = (judged.work?.leasableRings ?? [], judged.work?.leasableChannels ?? [])
                     let ringLook = rings.isEmpty ? [] : [SmallRing.selection(rings, of: segments.daemon)]
                     let channelLook = channels.isEmpty ? [] : [PlainBroadcast.selection(channels, of: segments.daemon)]

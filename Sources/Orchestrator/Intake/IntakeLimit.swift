@@ -1,9 +1,8 @@
 import APITypes
 import ActivityModel
 
-/// How much may wait to be accepted, and for how long. What comes beyond that would only make everything wait longer,
-/// so it is refused at once, the least urgent first: a routine change is soon replaced by a newer one, an end by
-/// nothing. Pure.
+/// How much may wait to be accepted, and for how long. More would only make everything wait longer, so it is refused at
+/// once, the least urgent first. A newer change soon replaces a routine one; nothing replaces an end. Pure.
 struct IntakeLimit: Sendable {
     /// How many may wait before routine changes are refused.
     let waiting: Int
@@ -13,7 +12,7 @@ struct IntakeLimit: Sendable {
     /// How long what brings them has waited to be read.
     var unread = Duration.zero
 
-    /// How long a change goes on being taken while the intake fills up.
+    /// How long Tally accepts a change while the intake fills up.
     enum Weight: Sendable, Comparable, CaseIterable {
         case routine, notable
         /// It tells people something: an alert, `critical`, `must_deliver`; or it is the report of a card.
@@ -41,11 +40,10 @@ struct IntakeLimit: Sendable {
         }
     }
 
-    /// What is answered to those that are not taken: 429 `too_many_requests`.
+    /// The answer to a refused change: 429 `too_many_requests`.
     static let refusal = Problem.tooManyRequests(retryAfter: 1)
 
-    /// - Throws: ``refusal`` if so many wait, or it would wait or has waited for so long, that one of that weight is not
-    ///   taken any more.
+    /// - Throws: ``refusal`` if too many wait for that weight, or if it would wait, or has waited, too long.
     func admit(_ weight: Weight, behind backlog: Backlog) throws(Problem) {
         guard takes(weight, behind: backlog) else { throw Self.refusal }
     }
@@ -73,7 +71,7 @@ extension IntakeLimit.Weight {
             }
     }
 
-    /// What a change says of itself; nil where the policy of its type has a say.
+    /// The weight that a change itself declares; nil if the policy of its type decides.
     fileprivate init?(_ request: UpdateRequest) {
         if request.mustDeliver || request.alert != nil {
             self = .pressing
@@ -84,7 +82,7 @@ extension IntakeLimit.Weight {
         }
     }
 
-    /// What an operation says of itself; nil for what does not wait with the changes, or where a policy has a say.
+    /// The weight that an operation itself declares; nil if it does not wait with the changes, or if a policy decides.
     init?(_ work: BatchOperation.Work) {
         switch work {
         case .update(_, let request) where request.at == nil: self.init(request)
@@ -95,8 +93,8 @@ extension IntakeLimit.Weight {
 }
 
 extension RequestedChange {
-    /// Whether it goes before others: an end, and what says itself that it is pressing. What a rule of the policy may
-    /// turn out to speak for does not: one such rule would let every change of its type go first.
+    /// Whether it goes before others: an end, or a change that itself declares to be pressing. A rule of the policy
+    /// that might match does not count: with one such rule, every change of its type would go first.
     var isUrgent: Bool {
         switch body {
         case .end: true

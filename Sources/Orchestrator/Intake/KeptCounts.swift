@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What was counted of one activity.
+/// The counts of one activity.
 protocol RowCount: Sendable {
     /// How many rows were read for it.
     var rows: Int { get }

@@ -19,8 +19,8 @@ extension Orchestrator {
         return activity
     }
 
-    /// Activities of an app, the newest first: all of them, those with a part of an id, or those that a device or the
-    /// devices of a user have a card or a start of.
+    /// Activities of an app, the newest first. The filters are a type, a state, a part of an id, a device and a user. A
+    /// device or user matches an activity that one of its devices has a card or a start of.
     ///
     /// - Throws: 404 for an unknown app; 422 for a cursor of another list.
     package func activities(

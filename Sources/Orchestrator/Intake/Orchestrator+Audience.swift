@@ -107,7 +107,7 @@ struct AudienceChange: Sendable {
     let app: BundleID
     let facts: ActivityFacts
     let request: AudienceRequest
-    /// The alert of starts that neither the start nor an addition brought one for.
+    /// The alert of starts if neither the start nor an addition brought one.
     let policyAlert: AlertContent?
 
     private var added: Audience? { request.add.flatMap { $0.isEmpty ? nil : $0 } }

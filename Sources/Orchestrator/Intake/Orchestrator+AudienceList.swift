@@ -30,9 +30,9 @@ package typealias AudienceListProgress = KeptProgress<AudienceCounts>
 extension Orchestrator {
     /// Adds one page of a long list to the audience of an activity, in one transaction. The pages come in order.
     ///
-    /// With an idempotency key the progress is stored with the page. A page that was stored before changes nothing, so
-    /// a list that broke off is sent again from its beginning. Without a key, adding a page again changes only what
-    /// others have changed since.
+    /// An idempotency key stores the progress with the page. A stored page changes nothing when it comes again, so a
+    /// caller sends a list that broke off again from its beginning. Without a key, adding a page again changes only
+    /// what others have changed since.
     ///
     /// - Parameters:
     ///   - app: the app.
@@ -106,10 +106,10 @@ extension Orchestrator {
 }
 
 extension KeptProgress where Answer == AudienceCounts {
-    /// Whether the page is stored. Of earlier pages only the number is kept. The hash of the last stored page covers them
-    /// all, so another list is noticed there.
+    /// Whether the page is stored. Only the number of earlier pages is kept. The hash of the last stored page covers
+    /// them all, so another list is noticed there.
     ///
-    /// - Throws: 409 if the list is another one than the one that is kept.
+    /// - Throws: 409 if the list differs from the one that is kept.
     fileprivate func covers(_ page: AudienceListPage) throws(Problem) -> Bool {
         // A request in JSON has no pages.
         guard let pages = answer.pages else { throw .idempotencyKeyReused() }

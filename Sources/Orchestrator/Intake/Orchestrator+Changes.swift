@@ -56,7 +56,7 @@ extension Orchestrator {
         return answers
     }
 
-    /// What is judged by a type that is changed meanwhile fails with ``OutdatedType``.
+    /// A change that was judged by an outdated type fails with ``OutdatedType``.
     private func judge(
         _ changes: [RequestedChange],
         within limit: IntakeLimit,
@@ -70,8 +70,7 @@ extension Orchestrator {
             do {
                 let facts = try facts.get()
                 let type = try await typeContext(change.app, facts.typeName)
-                // What will be refused for want of room is not judged: that is most of what a change costs before it is
-                // in.
+                // Refuses for lack of room before judging: judging is most of the cost of a change before it is in.
                 if change.at == nil { try limit.admit(change.weight(by: type.policy), behind: backlog) }
                 let command = try change.command(facts, type)
                 guard let time = change.at else {
@@ -103,7 +102,7 @@ extension Orchestrator {
             }
         }
         guard !gone.isEmpty, !isAgain else { return answers }
-        // Another daemon may have deleted them, and their ids be used again: they are looked up anew.
+        // Another daemon may have deleted them, and callers may have reused their ids. So look them up again.
         for place in gone { self.facts.remove(changes[place].name) }
         let again = await judge(gone.map { changes[$0] }, within: limit, isAgain: true)
         for (place, answer) in zip(gone, again) { answers[place] = answer }
@@ -134,7 +133,8 @@ extension Orchestrator {
 
     /// Lets the timeline of an activity tell which requests came to nothing: a card may stand still for that alone.
     private func tell(_ problem: Problem, refusing change: RequestedChange) {
-        // What is refused for want of room is posted again in a moment, and there is no room for rows of it either.
+        // A caller posts a change that was refused for lack of room again in a moment. There is no room for its rows
+        // either.
         guard problem.code != Problem.Code.tooManyRequests else { return }
         // A schedule that fails is an event, which the timeline tells.
         guard change.scheduleID == nil, case .fresh(let facts) = facts.lookUp(change.name) else { return }

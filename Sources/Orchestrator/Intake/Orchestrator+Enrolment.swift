@@ -5,10 +5,10 @@ import Store
 extension Orchestrator {
     /// Turns the next stretch of an audience that has changed into starts that are due now.
     ///
-    /// Runs after the commit that changed the audience. A device that registers at the same moment is seen here, or sees
-    /// the audience in ``enrol(deviceKeys:after:)``. The activity is locked only while its progress is written, so changes
-    /// are accepted meanwhile. New members have greater keys, so this reaches them later. When all devices are added,
-    /// ``AudienceStretch/Place/devices`` begins anew.
+    /// Runs after the commit that changed the audience. A device that registers at the same moment is seen here, or
+    /// sees the audience in ``enrol(deviceKeys:after:)``. The activity is locked only while its progress is written, so
+    /// changes are accepted meanwhile. New members have greater keys, so this reaches them later. When the audience
+    /// becomes everybody, ``AudienceStretch/Place/devices`` starts again from the first device.
     ///
     /// - Returns: Whether there is more.
     /// - Throws: ``LeaseLost``; then this stretch comes once more.
@@ -55,7 +55,7 @@ extension Orchestrator {
         """
     }
 
-    /// What is made of an ``AudienceStretch``.
+    /// The statement that makes starts of an ``AudienceStretch``.
     private static let enrolment = """
         , wanted AS (
             SELECT d.device_key FROM activity AS a CROSS JOIN everybody AS d WHERE \(AudienceStretch.isReachedWithAll)

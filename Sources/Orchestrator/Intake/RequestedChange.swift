@@ -5,9 +5,9 @@ import Postgres
 import Registry
 import Store
 
-/// One update or end as it was asked for, before anything is known of its activity.
+/// One requested update or end. Tally has not looked up its activity yet.
 struct RequestedChange: Sendable {
-    /// Boxed, because a request has a dozen fields that are counted whenever it is handed on.
+    /// Boxed, because a copy of a request would retain each of its dozen fields.
     indirect enum Body: Sendable {
         case update(UpdateRequest)
         case end(EndRequest)
@@ -19,11 +19,11 @@ struct RequestedChange: Sendable {
     var idempotencyKey: IdempotencyKey.Deferred?
     /// The schedule that this runs.
     var scheduleID: String?
-    /// The request that brought it; nil for what Tally does by itself.
+    /// The request that brought it; nil if Tally itself made the change.
     var origin = RequestOrigin.current
-    /// Set when the request is answered like an earlier one; nil for what Tally does by itself.
+    /// Set when the request is answered like an earlier one; nil if Tally itself made the change.
     var replay = Caller.current?.replay
-    /// What puts the request on record, committed with the change.
+    /// The statements that put the request on record, committed with the change.
     var records: [Query] = []
 
     var name: ActivityFacts.Name { ActivityFacts.Name(app: app, id: id) }

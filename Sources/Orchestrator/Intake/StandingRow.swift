@@ -3,8 +3,8 @@ import JSON
 import Postgres
 import Store
 
-/// An activity as it stands under the lock of those who are about to change it, with its newest change and one of its
-/// rings. An activity has a row for each of its rings, or one without a ring.
+/// An activity under the lock of a transaction that is about to change it, with its newest change and one of its rings.
+/// An activity has a row for each of its rings, or one without a ring.
 struct StandingRow {
     let activityKey: Int64
     let state: ActivityState
@@ -25,8 +25,7 @@ struct StandingRow {
     private let alert: String?
     private let laterStartAlert: String?
 
-    /// The statement whose rows these are. A row for each ring costs the server half of what it takes to make arrays of
-    /// them.
+    /// The statement whose rows these are. A row for each ring costs the server half as much as building arrays.
     static func selection(_ activityKeys: [Int64]) -> Query {
         """
         SELECT a.activity_key, a.state::text, a.revision, a.stamp, a.event_time, c.content_state, c.timestamp, clock_timestamp(),
@@ -80,7 +79,7 @@ struct StandingRow {
         self.laterStartAlert = laterStartAlert
     }
 
-    /// What the next change is judged against.
+    /// The standing that the next change is judged against.
     var standing: ActivityStanding {
         get throws {
             ActivityStanding(
@@ -98,7 +97,7 @@ struct StandingRow {
         get throws { try alert.map(Self.content) }
     }
 
-    /// What starts tell in place of ``ActivityFacts/startAlert``; nil if no audience has come with an alert.
+    /// The alert that starts bring instead of ``ActivityFacts/startAlert``; nil if no audience has come with an alert.
     var startAlert: AlertContent? {
         get throws { try laterStartAlert.map(Self.content) }
     }

@@ -3,13 +3,13 @@ import ActivityModel
 import Postgres
 import Store
 
-/// Answers to starts, of which the audience is still to be counted.
+/// Answers to starts whose audience is still to be counted.
 enum StartDraft {
-    /// What tells a kept replay from a kept start.
+    /// The status that marks a kept replay, unlike a kept start.
     static let replayStatus: Int16 = 200
 
-    /// Carries out the last statements of a transaction and reads the answer to it. If there is a key it is kept; if one
-    /// was kept already, that is the answer. Without a key the transaction is committed.
+    /// Carries out the last statements of a transaction and reads the answer to it. If there is a key, the answer is
+    /// kept; if one was kept already, that is the answer. Without a key it commits the transaction.
     ///
     /// `reachesNobody`: the activity is new and has no audience, so nobody has to be counted.
     ///

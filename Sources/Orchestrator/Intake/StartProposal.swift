@@ -5,7 +5,7 @@ import Postgres
 import Registry
 import Store
 
-/// A start that is valid by itself, and how it is written.
+/// A valid start, and how it is written.
 struct StartProposal: Sendable {
     let app: BundleID
     let id: ActivityID
@@ -21,10 +21,10 @@ struct StartProposal: Sendable {
     private let appVersions: [(appVersion: String, isWithheld: Bool)]
     private let origin = RequestOrigin.current
 
-    /// Those that are in the audience must be able to decode the start, unless the version of the type that they decode
-    /// is retired; and every current version, where it goes to a channel.
+    /// The app versions of the audience must be able to decode the start, unless their version of the type is retired.
+    /// If the start goes to a channel, every current version of the type must be able to decode it.
     ///
-    /// - Throws: 422 for what the type or Apple's limits refuse.
+    /// - Throws: 422 if the type or Apple's limits refuse it.
     init(
         app: BundleID,
         id: ActivityID,
@@ -205,8 +205,8 @@ struct StartProposal: Sendable {
         """
     }
 
-    /// Nobody needs an update to the start itself, so the walk begins behind it; without an audience there is nothing
-    /// to do.
+    /// Nobody needs an update to the start itself, so the walk begins after it. If the audience is empty, the ring has
+    /// no work.
     private func ring(_ activityKey: Int64) -> Query {
         """
         INSERT INTO segments (activity_key, segment, completed_revision, due_at)

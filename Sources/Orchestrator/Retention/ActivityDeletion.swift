@@ -2,7 +2,7 @@ import ActivityModel
 import Postgres
 import Store
 
-/// A few activities that have ended, deleted in one transaction; of those with many devices a part.
+/// Deletes a few ended activities in one transaction, and only a part of those with many devices.
 ///
 /// The transaction is short, because readers of events stop below the oldest that still runs. It waits for no row: what
 /// others hold is left. Events, the timeline and the audit log name activities without
@@ -10,14 +10,14 @@ import Store
 struct ActivityDeletion: Sendable {
     /// Why they go.
     enum Cause {
-        /// They have been over for so long, and nothing of them is to be done or to be counted any more.
+        /// They ended so long ago, and have nothing left to do or to count.
         case age(Duration)
         /// Their app is being deleted.
         case app(BundleID)
     }
 
     let cause: Cause
-    /// Those up to here have been looked at.
+    /// The place up to which activities were checked.
     let after: Place
 
     /// A place in the order in which activities ended.
@@ -31,9 +31,9 @@ struct ActivityDeletion: Sendable {
     struct Outcome: Sendable {
         /// Activities that are gone.
         var deleted = 0
-        /// Where to go on; nil: there is nothing more to do.
+        /// The place to resume at; nil if the work is finished.
         var next: Place?
-        /// Some may go, and somebody held them or rows of theirs. A look in a moment finds them free.
+        /// Some may be deleted, but somebody held them or rows of theirs. A look in a moment finds them free.
         var isHeld = false
     }
 
@@ -64,7 +64,7 @@ struct ActivityDeletion: Sendable {
         )
     }
 
-    /// One transaction at a time. What is old can wait until another daemon is done with it; an app cannot.
+    /// One transaction at a time. Old activities can wait until another daemon is done; those of a deleted app cannot.
     private func takeTurn(on connection: PostgresConnection) async throws -> Bool {
         let key = "hashtextextended('tally/retention', 0)"
         switch cause {
@@ -166,7 +166,7 @@ struct ActivityDeletion: Sendable {
 
     // MARK: What
 
-    /// A table of which an activity may have many rows, and their order in the index by which they are found.
+    /// A table that may have many rows for an activity, and their order in the index that finds them.
     private struct Part {
         let table: String
         let order: String
@@ -208,8 +208,8 @@ struct ActivityDeletion: Sendable {
         ),
     ]
 
-    /// Deletes the activities of which only a few rows are left. Foreign keys take those along, except channels: as
-    /// long as one may be at Apple, it holds its activity.
+    /// Deletes the activities that have only a few rows left. Foreign keys take those along, except channels: as long
+    /// as one may be at Apple, it holds its activity.
     private func deletion(of keys: [Int64]) -> Query {
         """
         WITH empty AS MATERIALIZED (

@@ -56,6 +56,6 @@ struct RetentionDuty: Service, CustomStringConvertible {
 
 extension OrchestratorSettings {
     /// How long an activity is kept after its end; nil: for ever. Accepted changes are events, so it is never shorter
-    /// than events are kept: a reader who goes on within that time misses none.
+    /// than events are kept: a reader who resumes within that time misses none.
     var keptAfterEnd: Duration? { activityRetention.map { max($0, eventRetention) } }
 }

@@ -6,8 +6,8 @@ import Registry
 import Store
 
 extension Orchestrator {
-    /// Keeps a valid change until its time. Its content must be decodable by those who follow now; it is judged again
-    /// then.
+    /// Keeps a valid change until its time. The current followers must be able to decode its content. It is judged
+    /// again when it runs.
     func schedule(
         _ kind: ChangeKind,
         at time: Instant,
@@ -126,8 +126,8 @@ extension Orchestrator {
     /// Runs a schedule now instead of at its time. One that has run already is answered as it is, so the same request
     /// again runs nothing.
     ///
-    /// - Throws: 404; 409 `schedule_settled` if it failed or was cancelled; what refuses its change, and then it stays
-    ///   pending.
+    /// - Throws: 404; 409 `schedule_settled` if it failed or was cancelled; the error that refuses its change. A
+    ///   refused schedule stays pending.
     package func runSchedule(_ app: BundleID, _ id: String) async throws -> ScheduleResource {
         let before = try await schedule(app, id)
         if before.state == .pending {

@@ -6,13 +6,14 @@ import Postgres
 import ServiceLifecycle
 import Store
 
-/// Runs what is due: starts, updates and ends at their time. What was missed while no daemon ran is run once, late.
+/// Runs what is due: starts, updates and ends at their time. Schedules that were missed while no daemon ran are run
+/// once, late.
 ///
-/// Schedules are claimed in batches under a lease; the change and the settling of its schedule are one transaction, so
-/// a schedule whose daemon died is run again by another and never twice. Those of one activity run one after the other
-/// in the order of their times: an end that was missed together with an update does not swallow it. But an end passes
-/// those that were tried and have to wait, with those behind them (promise 5). A start passes all: the others may wait for
-/// what it sends.
+/// Schedules are claimed in batches under a lease. One transaction makes the change and settles its schedule. So if a
+/// daemon dies, another runs its schedule again, and none runs twice. The schedules of one activity run one after the
+/// other in the order of their times: an end that was missed together with an update does not swallow it. But an end
+/// passes schedules that were tried and have to wait, and those behind them (promise 5). A start passes all others,
+/// because they may wait for what it sends.
 struct ScheduleRunner: Service, CustomStringConvertible {
     let orchestrator: Orchestrator
 
@@ -174,7 +175,7 @@ struct ScheduleRunner: Service, CustomStringConvertible {
                 """
             )
         } catch {
-            // The database is away, and so for the end. The lease runs out by itself.
+            // The database is away, also for the end. The lease expires.
         }
     }
 
@@ -199,7 +200,7 @@ struct ScheduleRunner: Service, CustomStringConvertible {
         }
     }
 
-    /// A scheduled start becomes live, with a stamp of now for what it shows; unless another daemon has run the
+    /// Makes a scheduled start live, with a stamp of now for its content. Does nothing if another daemon has run the
     /// schedule meanwhile, or it was cancelled. `record` is committed with it.
     func begin(activityKey: Int64, scheduleID: String, record: [Query] = []) async throws {
         try await orchestrator.database.withTransaction { connection in

@@ -1,14 +1,14 @@
 import Store
 
-/// What an activity accepts before its time while nobody has a card of it: nobody is owed any of that but the newest
-/// state, which the starts carry. So it is no barrier (promise 4), and the segments are past it when the activity
-/// begins.
+/// Changes that an activity accepts before its time while nobody has a card of it. Phones need only the newest state of
+/// them, which the starts carry. So none of them is a barrier (promise 4), and the segments are past them when the
+/// activity begins.
 enum ScheduledStart {
     /// An SQL condition: the activity `a` has not begun, and nobody has a card of it.
     static let isAwaited = "(a.state = 'scheduled' AND \(hasNoCards("a")))"
 
-    /// Common table expressions of the statement that lets an activity begin, behind its table of those that do: they
-    /// take the segments past what was accepted, and record that as merged.
+    /// Common table expressions of the statement that begins activities, behind its table of them, `begun`. They take
+    /// the segments past the accepted changes, and record those as merged.
     static func passing(_ begun: String) -> String {
         """
         alone AS (

@@ -2,8 +2,8 @@ import Postgres
 
 /// Ends an activity when nothing has changed for as long as its policy allowed when it was started.
 ///
-/// Its schedule is not touched by changes, of which there may be many: when it is due it looks for the newest one, and
-/// moves itself to when that will be too old.
+/// Changes do not touch its schedule, because there may be many. When the schedule is due, it looks for the newest
+/// change, and moves itself to when that will be too old.
 enum SilenceLimit {
     /// An SQL expression: since when the activity of the schedule `s` is silent. A start that is still to come counts
     /// as a change of its time.

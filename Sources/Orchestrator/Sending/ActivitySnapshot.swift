@@ -33,7 +33,7 @@ struct ActivitySnapshot: Sendable {
     let areStartsDue: Bool
     /// Whether cards of the ring are due that are served by their own rows.
     let areCardsDue: Bool
-    /// Set while sending for the app and environment stands still.
+    /// Set while sending is halted for the app and environment.
     let halt: SendingHalt?
     /// Whether the ring's cards of some app version are still to be taken off it, or brought back
     /// (``VersionSettlement``).
@@ -41,13 +41,13 @@ struct ActivitySnapshot: Sendable {
     /// Whether the activity has ended and cards of the ring still wait to begin, which are to be sent the end
     /// (``PendingCards``).
     var hasPendingCards = false
-    /// Whether only a few pushes may leave, to see whether sending may go on.
+    /// Whether only a few pushes may leave, to test whether sending may resume.
     var isProbe = false
 
     /// How many destinations a batch may have that could have `size`.
     func batch(_ size: Int) -> Int { isProbe ? min(size, AnswerWatch.probeSize) : size }
 
-    /// Whether there may be starts to send, or to make. What a probe is to be made with is made due after the look.
+    /// Whether there may be starts to send, or to make. The work of a probe becomes due only after the look.
     var mayHaveStarts: Bool { areStartsDue || enrolment != nil || isProbe }
 
     /// Whether there may be cards to be served by their own rows.
@@ -58,8 +58,8 @@ struct ActivitySnapshot: Sendable {
 }
 
 extension ActivitySnapshot {
-    /// What ``read(_:_:)`` expects of a query: an activity as a segment sees it. Changes up to the one that the segment
-    /// has begun are not of interest; nor are those up to the revision `begun`, if it is given.
+    /// The query whose rows ``read(_:_:)`` reads: an activity as a segment sees it. It skips changes up to the one that
+    /// the segment has begun, and up to the revision `begun` if that is given.
     static func selection(_ key: Int64, for segment: Int16, begun: Revision? = nil) -> Query {
         """
         SELECT a.bundle_id, a.activity_id, a.environment::text, a.type_name, a.delivery::text, a.state::text,

@@ -3,7 +3,7 @@ import JSON
 import Postgres
 import Store
 
-/// What the ledger decides by, apart from the change.
+/// The facts that the ledger decides by, besides the change.
 struct PriorityCase: Hashable, Sendable {
     let budgetClass: BudgetClass
     /// The revision of the alert that the push brings: the change's own, or an older one.
@@ -20,7 +20,7 @@ struct PriorityCase: Hashable, Sendable {
     }
 }
 
-/// What was decided for a change and a class before.
+/// An earlier decision for a change and a class.
 struct GivenPriority: Sendable, Hashable {
     let priority: PushPriority
     /// Whether it was decided for the change with its alert.
@@ -34,14 +34,14 @@ struct GivenPriority: Sendable, Hashable {
         self.age = age
     }
 
-    /// As a row of the ledger says; nil if there is none.
+    /// The entry of a row of the ledger; nil if there is no row.
     init?(stored priority: Int16?, _ reason: String?, age: Double?) {
         guard let priority = priority.flatMap({ PushPriority(rawValue: Int($0)) }) else { return nil }
         self.init(priority, isForAlert: reason == PriorityDecision.Reason.alertOverBudget.rawValue, age: age ?? 0)
     }
 
-    /// Its priority, if it holds for a push of the change with or without its alert: an alert may still be given what
-    /// its change was not, and a unit that has left the window is not there any more.
+    /// The priority, if it holds for a push of the change with or without its alert. Otherwise nil: an alert may still
+    /// get the priority 10 that its change did not get, and a unit that has left the window does not count any more.
     func holding(hasAlert: Bool, under policy: Policy) -> PushPriority? {
         if isSpent(under: policy) { return nil }
         return priority == .ten || !hasAlert || isForAlert ? priority : nil
@@ -53,7 +53,7 @@ struct GivenPriority: Sendable, Hashable {
     }
 }
 
-/// What one decision is about: a change with its own alert or without it, or the alert of an older change that rides on
+/// The subject of one decision: a change with or without its own alert, or the alert of an older change that rides on
 /// it.
 private struct BudgetItem {
     let revision: Revision
@@ -79,7 +79,7 @@ private struct BudgetItem {
         priorities = [:]
     }
 
-    /// What a push of a change is decided by, in this order, until something gives it priority 10.
+    /// The items that decide the priority of a push, in this order, until one gives it priority 10.
     static func all(_ change: ChangeToSend, bringing alert: Revision?) -> [BudgetItem] {
         guard let alert, alert != change.revision, change.kind == .update else {
             return [BudgetItem(change, hasAlert: alert != nil)]
@@ -110,8 +110,8 @@ struct BudgetLedger: Sendable {
         return .five
     }
 
-    /// The same for those who come late or are tried again. If the unit that was spent on the change has left the
-    /// window, they get it without one: it is not worth another one of everybody's.
+    /// The same for late cards and retries. If the unit that was spent on the change has left the window, they get the
+    /// change without one. It is not worth another unit of the budget that all cards share.
     func latePriority(
         of change: ChangeToSend,
         _ push: PriorityCase,
@@ -166,7 +166,7 @@ struct BudgetLedger: Sendable {
         // Another ring was faster.
         if let decided = given?.holding(hasAlert: item.hasAlert, under: activity.policy) { return decided }
         let decision = try Self.decision(results[1], on: item, in: activity, for: budgetClass)
-        // What left with priority 10 once stays on record so, also where the budget has no other unit for it.
+        // A revision that got priority 10 once stays on record so, even if the budget has no further unit for it.
         if given?.priority == .ten, decision.priority == .five { return .five }
         _ = try await connection.commit(
             [Self.record(decision, of: item.revision, in: activity, for: budgetClass)]
@@ -175,7 +175,7 @@ struct BudgetLedger: Sendable {
         return decision.priority
     }
 
-    /// What the ledger says of a change now that brings an alert of this revision. Nothing is spent.
+    /// The decision of the ledger, now, for a change that brings an alert of this revision. Nothing is spent.
     static func judge(
         _ change: ChangeToSend,
         alert: Revision?,
@@ -217,7 +217,7 @@ struct BudgetLedger: Sendable {
     /// An SQL expression: how long ago it was decided, in seconds (``GivenPriority/age``).
     static let age = "extract(epoch FROM clock_timestamp() - decided_at)::float8"
 
-    /// What the rows of a ``selection(_:in:for:)`` say of the item itself.
+    /// The earlier decision for the item in the rows of a ``selection(_:in:for:)``.
     private static func given(_ rows: Rows) throws -> GivenPriority? {
         let row = try rows.first(as: (Int64, Int16?, String?, Double?).self)
         guard let (_, priority, reason, age) = row else { return nil }
@@ -243,9 +243,9 @@ struct BudgetLedger: Sendable {
         )
     }
 
-    /// The statement that puts on record what was decided, now or `at` some time before. What is there already stays,
-    /// unless it was decided for less, or its unit has left the window; a unit counts from when it is spent (promise
-    /// 10).
+    /// The statement that records a decision, made now or at `time`. Replaces an earlier decision only if that gave
+    /// priority 5, or if both gave 10 and the earlier unit has left the window. A unit counts from when it is spent
+    /// (promise 10).
     static func record(
         _ decision: PriorityDecision,
         of revision: Revision,

@@ -13,10 +13,10 @@ struct CatchUpTurn: Sendable {
     /// How the ring stood at the look that this turn follows.
     let progress: SegmentProgress
     let activity: ActivitySnapshot
-    /// Where the turn before has stopped.
+    /// The place at which the turn before stopped.
     let place: CatchUpPlace
 
-    /// At kick-off cards report without end that they show the newest state. Those that come meanwhile get on the ring
+    /// At kick-off cards report without end that they show the newest state. Cards that come meanwhile get on the ring
     /// together.
     private static let gathering = Duration.milliseconds(100)
 
@@ -42,7 +42,8 @@ struct CatchUpTurn: Sendable {
         return isAssured || due.count > unsure.count ? .worked : .idle
     }
 
-    /// The due cards behind those of the turn before, in the order of their devices; behind the last come the first again.
+    /// The due cards after those of the turn before, in the order of their devices. After the last come the first
+    /// again.
     private func nextPage(_ limit: Int) async throws -> [Destination] {
         let first = progress.range.after
         let behind = max(place.key, first)
@@ -52,8 +53,8 @@ struct CatchUpTurn: Sendable {
         return page
     }
 
-    /// Whoever is due can decode the newest state, or is to be sent an end. They may not decode a state that came since,
-    /// so nobody is read then. A version that is decoded since is settled first.
+    /// A due card can decode the newest state, or is to be sent an end. It may not decode a state that came since, so
+    /// then this reads no card. An app version that decodes states again since then is settled first.
     ///
     /// The order and the bounds name all columns before the device. Only one index has that order, so the server cannot read
     /// the cards of other rings to sort them.
@@ -153,7 +154,7 @@ struct CatchUpTurn: Sendable {
         return true
     }
 
-    /// Ends cards while the activity goes on, and forgets them; also those that can never be reached.
+    /// Ends cards while the activity still runs, and forgets them, also cards that can never be reached.
     private func dismiss(_ leaving: [Destination], _ pushes: TokenPushes) async throws {
         guard let change = try await orchestrator.changes.stamped(activity.newest, under: lease) else { return }
         let (begun, exceptions) =
@@ -168,8 +169,8 @@ struct CatchUpTurn: Sendable {
                 + [Destination.forget(begun, settled: exceptions.settled(of: begun), activity.key)],
             of: begun
         )
-        // Whoever follows again meanwhile still had this card then, and was not enrolled. In a transaction of its own: starts
-        // are locked before cards, and whoever followed before this one began is seen.
+        // A user who followed again meanwhile still had this card then, and was not enrolled. So enrol now, in a
+        // transaction of its own: starts are locked before cards, and it sees everybody who followed before it began.
         try await seeingDeletions {
             try await orchestrator.enrol(deviceKeys: begun.map(\.deviceKey), in: activity.key, isReport: false)
         }
@@ -177,8 +178,8 @@ struct CatchUpTurn: Sendable {
 
     /// A worker that was paused past its lease stores nothing: its successor has read the rows and acts on them.
     ///
-    /// With a `change`, records that it was sent to somebody. What the ring has passed before, while nobody rode, is merged
-    /// into it. Changes are locked before cards, as everybody does who stores what a ring has sent.
+    /// With a `change`, records that it was sent to somebody. Revisions that the ring passed before, while nobody rode,
+    /// are merged into it. Changes are locked before cards, as everybody does who stores what a ring has sent.
     private func store(
         _ statements: [Query],
         of destinations: [Destination],
@@ -206,7 +207,7 @@ struct CatchUpTurn: Sendable {
 }
 
 extension [Destination] {
-    /// Those that do not fulfil a condition, and those that do.
+    /// The destinations that do not fulfil a condition, and those that do.
     fileprivate func partitioned(
         by condition: (Destination) -> Bool
     ) -> (others: [Destination], matching: [Destination]) {

@@ -88,9 +88,9 @@ struct ChangeStore: Sendable {
         ))
         """
 
-    /// The statements that record the revisions which a walk jumped over, or passed without a push, and tell of it:
-    /// those between two revisions. They are merged into the next revision that was sent, at the latest into `newer`,
-    /// which somebody was sent a moment ago. Without `newer` they are merged only if a later revision was sent.
+    /// The statements that record, and write events for, the revisions between two others which a walk jumped over, or
+    /// passed without a push. They are merged into the next revision that was sent, at the latest into `newer`, which
+    /// somebody was sent a moment ago. If `newer` is nil, they are merged only if a later revision was sent.
     ///
     /// If none of the rings and the channel has sent any of it, the last one to come by says so. The others may still
     /// be on their way to it, unless they rest there or beyond. A walk that jumps over a revision holds its row until
@@ -184,7 +184,7 @@ struct ChangeStore: Sendable {
 
     /// The statement that records that some of a change was sent.
     ///
-    /// Where a ring has jumped over it in the meantime, it was not merged after all.
+    /// If a ring has jumped over it in the meantime, it was not merged after all.
     static func markSent(_ revision: Revision, of key: Int64) -> Query {
         """
         UPDATE changes SET is_sent = true, merged_into = NULL
@@ -259,7 +259,7 @@ struct ChangeStore: Sendable {
         return try AlertContent(json: JSONValue(parsing: text))
     }
 
-    /// What starts tell that leave now.
+    /// The alert of starts that leave now.
     func startAlert(_ key: Int64) async throws -> AlertContent? {
         let rows = try await database.query(
             """
@@ -305,7 +305,7 @@ struct ChangeStore: Sendable {
         "\(unescaped: columns) WHERE c.activity_key = \(key) AND c.revision = \(revision)"
     }
 
-    /// What ``read(_:)`` expects of a query.
+    /// The columns that ``read(_:)`` reads.
     private static let columns = """
         SELECT c.revision, c.kind::text, c.content_state::text, c.alert::text, c.urgency::text, c.must_deliver,
                c.stale_after_seconds, c.relevance_score, c.dismiss_after_seconds, extract(epoch FROM c.dismiss_at)::bigint,

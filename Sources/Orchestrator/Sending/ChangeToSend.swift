@@ -52,8 +52,8 @@ struct ChangeToSend: Sendable {
         )
     }
 
-    /// What a card has heard if this push fails. If the push was to bring the alert of `alert`, that is all before the
-    /// alert. If the change must be delivered, it is also all before the change.
+    /// The newest revision that a card has heard if this push fails. If the push was to bring the alert of `alert`,
+    /// that is all before the alert. If the change must be delivered, it is also all before the change.
     func heard(missing alert: Revision?) -> Revision {
         min(alert.map { $0 - 1 } ?? revision, mustDeliver ? revision - 1 : revision)
     }

@@ -6,13 +6,13 @@ import Synchronization
 /// Tells the metrics system how long changes take to reach APNs, from their accept to the answer that took them, and how
 /// long until cards show them.
 ///
-/// A delivery is recorded once for pushes that left together, so that it costs a large ring nothing. What goes to a card
-/// alone, because it failed before or the card has joined late, says nothing of it and is not counted.
+/// A delivery is recorded once for pushes that left together, so that it costs a large ring nothing. A push to one card
+/// alone, because an earlier one failed or the card joined late, is no measure of it and is not counted.
 final class DeliveryTimes: Sendable {
     private struct Label: Hashable {
         let name: String
         let environment: APNSEnvironment
-        /// Nil for what is no call.
+        /// Nil if it measures no call.
         let api: APNSAPI?
         let urgency: Urgency
 

@@ -26,7 +26,7 @@ struct Destination: Sendable {
 }
 
 extension Destination {
-    /// What ``read(_:from:)`` expects of a query on `subscriptions`.
+    /// The columns of `subscriptions` that ``read(_:from:)`` reads.
     static let columns = """
         device_key, update_token, frequent, failures, known_revision, confirmed_revision, heard_revision, leaving
         """
@@ -107,8 +107,8 @@ extension Destination {
 
     /// The statement that gives destinations back to the ring after they were sent a revision (or had it).
     ///
-    /// One whose token was replaced meanwhile keeps its row: the new token is owed a push of its own. So does one that
-    /// was told to leave meanwhile: it is owed its end.
+    /// A destination whose token was replaced meanwhile keeps its row: the new token is owed a push of its own. A
+    /// destination that is to leave meanwhile keeps it, too: it is owed its end.
     static func backOnRing(_ destinations: [Destination], _ activityKey: Int64, _ revision: Revision) -> Query {
         """
         UPDATE subscriptions AS s

@@ -3,10 +3,9 @@ import ServiceLifecycle
 import Store
 import Synchronization
 
-/// Finds segments that are due, leases them, and lets a bounded number of workers serve them in groups
-/// (``WorkerSlots``).
+/// Finds due segments and leases them. A bounded number of workers serves them in groups (``WorkerSlots``).
 ///
-/// What was accepted in this process comes leased already, or is seen at once; everything else is found by ``DueWork``.
+/// Work that this process accepted comes leased already, or is seen at once; ``DueWork`` finds all other work.
 struct Dispatcher: Service, CustomStringConvertible {
     let orchestrator: Orchestrator
 
@@ -17,7 +16,7 @@ struct Dispatcher: Service, CustomStringConvertible {
     func run() async {
         let slots = WorkerSlots(orchestrator.settings.concurrentSegments, wakeUps: wakeUps)
         let size = GroupSize()
-        // Workers see the shutdown by themselves: they finish the batch that is out and give their lease back.
+        // Workers notice the shutdown themselves: they finish the batch that is out and give their lease back.
         await withDiscardingTaskGroup { workers in
             workers.addTask { await orchestrator.dueWork.each(.segments, "look for work") { wakeUps.signal() } }
             workers.addTask { await lookAfterWorkers(slots) }
@@ -43,7 +42,7 @@ struct Dispatcher: Service, CustomStringConvertible {
                 }
             }
         }
-        // Without a database the leases run out by themselves.
+        // Without a database the leases expire.
         try? await orchestrator.segments.release(wakeUps.close().map(\.lease))
     }
 
@@ -83,7 +82,7 @@ struct Dispatcher: Service, CustomStringConvertible {
         }
     }
 
-    /// Leaves to others what was handed over and has waited for a worker for a quarter of its lease.
+    /// Gives back segments that were handed over and have waited for a worker for a quarter of their lease.
     func giveBackOverdue(at now: ContinuousClock.Instant) async throws {
         let overdue = wakeUps.takeOverdue(since: now - orchestrator.settings.lease / 4)
         guard !overdue.isEmpty else { return }
@@ -91,7 +90,7 @@ struct Dispatcher: Service, CustomStringConvertible {
         wakeUps.signalAll()
     }
 
-    /// Nil if the database cannot be asked; what is due is told of again.
+    /// Nil if the database does not answer; ``DueWork`` reports due work again.
     private func claim(atMost limit: Int, takesFurtherRing: Bool) async -> [SegmentLease]? {
         do {
             try await orchestrator.segments.takeAnnouncements()
@@ -111,7 +110,7 @@ final class GroupSize: Sendable {
 
     var current: Int { size.load(ordering: .relaxed) }
 
-    /// One segment that took a worker of its own says nothing of those that would have come with it.
+    /// A segment that took a worker of its own says nothing about the segments that would have shared that worker.
     func learn(from outcome: SegmentGroup.Outcome) {
         guard outcome.hadTooMuch || !outcome.hadOther else { return }
         let next = outcome.hadTooMuch ? 1 : min(2 * current, Self.most)

@@ -2,13 +2,14 @@ import Postgres
 
 /// The ways in which a lease ends before its time. None does anything to a lease that is lost.
 extension SegmentStore {
-    /// Ends the lease until there is work again. What cannot be served now, whatever its time, does not count: that of
-    /// a scheduled activity, and what needs a channel that is not there. Who makes it possible wakes the segment.
+    /// Ends the lease until there is work again. Work that cannot be served now does not count, whatever its time: the
+    /// work of a scheduled activity, and work that needs a channel that does not exist yet. Whoever makes it possible
+    /// wakes the segment.
     ///
     /// `wakesSeen` are ``SegmentProgress/wakes`` as they were before the worker looked for work and found none. False
-    /// if the segment got work meanwhile (the lease goes on), or if the lease is lost.
+    /// if the segment got work meanwhile (the lease stays), or if the lease is lost.
     ///
-    /// `hold`: there is something that is held back so long.
+    /// `hold`: how long a change is still held back.
     func rest(_ lease: SegmentLease, wakesSeen: Int64, hold: Duration? = nil) async throws -> Bool {
         try await database.execute(resting(lease, wakesSeen: wakesSeen, hold: hold)) > 0
     }
@@ -36,7 +37,7 @@ extension SegmentStore {
         _ = try await database.execute(ending(lease, dueIn: delay, failures: failures, isFailure: true))
     }
 
-    /// Gives the lease back at once, for another daemon to go on.
+    /// Gives the lease back at once, so that another daemon can continue.
     func release(_ lease: SegmentLease) async throws {
         _ = try await database.execute(ending(lease, dueIn: nil, orAt: "s.due_at"))
     }
@@ -47,7 +48,8 @@ extension SegmentStore {
     }
 
     /// The statement that ends a lease. The segment is due after a delay or at a time that is an SQL expression,
-    /// whichever comes first; `wakesSeen`: only if it was given no work since. `isFailure`: not before the delay is over.
+    /// whichever comes first. With `wakesSeen`, ends the lease only if the segment got no work since. With `isFailure`,
+    /// the segment is not due before the delay is over.
     private func ending(
         _ lease: SegmentLease,
         dueIn delay: Duration?,

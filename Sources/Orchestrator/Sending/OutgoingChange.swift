@@ -21,7 +21,7 @@ struct OutgoingChange: Sendable {
         let dropsAlert: Bool
     }
 
-    /// What goes to apps that could not decode the state is `leavingOutContent`: an end reaches them all the same.
+    /// Apps that could not decode the state get the form with `leavingOutContent`: an end reaches them all the same.
     func form(alert: AlertContent?, priority: PushPriority, leavingOutContent: Bool = false) -> Form {
         let (body, dropsAlert) = body(alert, leavingOutContent)
         return Form(

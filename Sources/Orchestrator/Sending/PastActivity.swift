@@ -1,15 +1,16 @@
 import Postgres
 import Store
 
-/// An activity whose end lies so far back that no phone can show it any more. Whatever is still owed to one is given
-/// up, so that nothing is retried for ever.
+/// An activity that ended so long ago that no phone can show it any more. Gives up everything that is still owed to a
+/// phone, so that no retry runs for ever.
 struct PastActivity: Sendable {
     let orchestrator: Orchestrator
     let lease: SegmentLease
     let range: RingRange
     let activity: ActivitySnapshot
 
-    /// Each ring gives up its own cards; what there is once, the first ring does, or the channel. Of many it is a part.
+    /// Each ring gives up its own cards. The first ring or the channel gives up what exists once. One call takes a part
+    /// of many rows.
     ///
     /// - Returns: Whether there may be more.
     func close() async throws -> Bool {

@@ -6,7 +6,7 @@ import Store
 
 /// The pushes of a batch that were not accepted, and what becomes of their destinations.
 struct PushExceptions: Sendable {
-    /// Where a push was to go, as far as it matters when it does not arrive.
+    /// The destination of a push, with the facts that matter if the push does not arrive.
     struct Place: Sendable {
         let deviceKey: Int64
         let token: PushToken
@@ -27,7 +27,7 @@ struct PushExceptions: Sendable {
         self.backoff = backoff
     }
 
-    /// Adds what became of a part of the batch; `place` tells where a push of it was to go.
+    /// Adds the outcome of a part of the batch. `place` returns the destination of a push.
     mutating func add(_ outcome: BatchOutcome, place: (Int) -> Place?) {
         accepted += outcome.accepted
         for exception in outcome.exceptions {
@@ -47,7 +47,7 @@ struct PushExceptions: Sendable {
     /// Whether somebody was reached, or may have been: the answer to some push is not known.
     var mayHaveArrived: Bool { accepted > 0 || refused.contains { $0.outcome.class == .unknown } }
 
-    /// Why nobody at all was reached, where it is not about the tokens: the whole batch is then tried again later.
+    /// Why no destination was reached, if the tokens are not the reason. Then the whole batch is retried later.
     var commonFailure: String? {
         guard areAll else { return nil }
         let isAboutTokens = refused.contains { refused in
@@ -59,7 +59,7 @@ struct PushExceptions: Sendable {
         return isAboutTokens ? nil : refused.first?.outcome.words
     }
 
-    /// Says it where an answer is one that every repeat would get, too.
+    /// Logs an answer that every repeat would get, too.
     func tellRefusal(to logger: Logger) {
         guard let refusal = refused.first(where: { $0.outcome.class.isUnsendable }) else { return }
         logger.error(
@@ -68,8 +68,8 @@ struct PushExceptions: Sendable {
         )
     }
 
-    /// Those of the batch that were sent what there was to send, or can never be: nothing is wrong with such a token,
-    /// and the next change may be better.
+    /// The destinations of the batch that were sent the push, and those for which APNs would refuse it every time.
+    /// Nothing is wrong with the tokens of the latter, and the next change may succeed.
     func settled(of destinations: [Destination]) -> [Destination] {
         let open = Set(refused.filter { !$0.outcome.class.isUnsendable }.map(\.place.deviceKey))
         return open.isEmpty ? destinations : destinations.filter { !open.contains($0.deviceKey) }
@@ -78,9 +78,9 @@ struct PushExceptions: Sendable {
     /// The statements that give the refused destinations rows of their own (promise 9: tokens die only for token
     /// reasons).
     ///
-    /// Each names the token that was sent to, so a token that was reported meanwhile is not touched. What a card has
-    /// heard never shrinks: while the push was on its way its app may have become another, which is owed nothing of
-    /// before.
+    /// Each names the token that was sent to, so a token that was reported meanwhile is not touched. The heard revision
+    /// never shrinks: while the push was on its way, the app may have changed, and the new one is owed no earlier
+    /// alert.
     var statements: [Query] {
         var dead: [(Place, PushOutcome, Int64?, delay: Duration)] = []
         var rejected: [(Place, PushOutcome)] = []
@@ -120,7 +120,7 @@ struct PushExceptions: Sendable {
         """
     }
 
-    /// Kept, and not sent to. What the card has heard is noted for the case that its token is revived.
+    /// Rejected tokens are kept and get no pushes. Stores what the card has heard, in case its token is revived.
     private func rejection(of rejected: [(Place, PushOutcome)]) -> Query {
         """
         UPDATE subscriptions AS s
@@ -135,12 +135,12 @@ struct PushExceptions: Sendable {
         """
     }
 
-    /// How often a push is repeated of which APNs says that its token died before the app reported it. Then APNs is
-    /// believed until the next report: a clock may be wrong, or the app may report a token that is gone.
+    /// How often a push is repeated if APNs says that its token died before the app reported it. Then Tally believes
+    /// APNs until the next report: a clock may be wrong, or the app may report a token that is gone.
     static let mostContradictions = 3
 
-    /// A token that the app reported after the moment at which APNs knew it as dead is tried again instead, with no
-    /// alert that it has heard, but not for ever.
+    /// If the app reported a token after APNs knew it as dead, the token is retried instead. It gets no alert that it
+    /// has heard, and not for ever.
     private func death(of dead: [(Place, PushOutcome, Int64?, delay: Duration)]) -> Query {
         """
         WITH died AS (

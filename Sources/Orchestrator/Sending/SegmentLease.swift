@@ -31,7 +31,7 @@ struct SegmentProgress: Sendable {
     var carousel: Carousel
     /// Failures in a row of the segment as a whole: APNs away, a credential refused.
     var failures: Int
-    /// What of the activity the ring holds. It only changes under the ring's lease.
+    /// The device keys of the ring. It only changes under the ring's lease.
     let range: RingRange
     /// How many rings the activity has.
     let rings: Int

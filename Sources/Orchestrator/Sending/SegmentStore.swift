@@ -12,9 +12,9 @@ struct SegmentStore: Sendable {
     let lease: Duration
     /// How long a daemon that carries half of an activity's rings leaves another ring of it to others.
     let patience: Duration
-    /// More cards than so many that a broadcast has to be repeated for are not counted.
+    /// The most cards that are counted for the repeat of a broadcast.
     let crowd: Int
-    /// Tells this daemon's leases from those of others.
+    /// Identifies the leases of this daemon.
     let daemon = UUID()
 
     /// Gives the segments work that was announced with ``SegmentRows``: of several
@@ -66,11 +66,11 @@ struct SegmentStore: Sendable {
             """
     }
 
-    /// Leases segments that are due, the longest due first: at most so many channels and first rings of activities, and
-    /// one of the further rings, if the caller `takesFurtherRing`.
+    /// Leases due segments, the longest due first. That is at most `limit` channels and first rings of activities, and
+    /// one further ring if the caller `takesFurtherRing`.
     ///
-    /// Of an activity with several rings a daemon takes half of the rings, and leaves the others to other daemons as
-    /// long as they may come.
+    /// If an activity has several rings, a daemon takes half of them, and leaves the others to other daemons as long as
+    /// those may come.
     func claim(limit: Int, takesFurtherRing: Bool = true) async throws -> [SegmentLease] {
         let rows = try await database.query(
             """
@@ -115,7 +115,7 @@ struct SegmentStore: Sendable {
         try await progress(database.query(renewal(lease)))
     }
 
-    /// What a worker looks at before each batch.
+    /// The data that a worker reads before each batch.
     struct Look: Sendable {
         let progress: SegmentProgress
         var activity: ActivitySnapshot
@@ -210,8 +210,8 @@ struct SegmentStore: Sendable {
     /// Whether a worker may begin to send more of a revision: its lease holds, nothing newer has been accepted, and
     /// sending was not halted meanwhile.
     ///
-    /// - `isFirst`: none of the pushes that it holds has left yet. Then of what is newer only an end keeps the revision
-    ///   back: where updates come fast there is always another one, and none would ever leave.
+    /// - `isFirst`: none of the pushes that it holds has left yet. Then of newer changes only an end keeps the revision
+    ///   back. If updates come fast, there is always a newer one, and no push would ever leave.
     /// - Throws: ``LeaseLost``.
     func mayGoOn(
         _ lease: SegmentLease,
@@ -245,11 +245,12 @@ struct SegmentStore: Sendable {
         return Carousel.Lap(revision: revision, origin: origin)
     }
 
-    /// Stores how far the walk has come, together with what else came of a batch.
-    /// If it `hasFailed`, nobody was reached, and the failures in a row are still counted; `hasSent`: it was not empty.
+    /// Stores the progress of the walk, together with the other results of a batch. If it `hasFailed`, nobody was
+    /// reached, and the failures in a row are still counted; `hasSent`: it was not empty.
     ///
-    /// A lease that has run out and was not taken still counts, and goes on. Otherwise what has left would leave once
-    /// more, alerts included. The next owner has to wait for the row, so only one of the two goes on.
+    /// A lease that has expired and was not taken still counts, and is extended. Otherwise the pushes that have left
+    /// would leave once more, alerts included. The next owner has to wait for the row, so only one of the two
+    /// continues.
     ///
     /// `alertStamp`: the timestamp under which an alert has left, if one has.
     ///
@@ -278,9 +279,9 @@ struct SegmentStore: Sendable {
         }
     }
 
-    /// Stores what came of a batch of rows of their own. `alertStamp` is as in
-    /// ``acknowledge(_:_:hasFailed:hasSent:alertStamp:restingIfStill:with:)``; of the walk, if it is given, only what it
-    /// has passed without a push may have changed.
+    /// Stores the outcome of a batch of cards that their own rows serve. `alertStamp` is as in
+    /// ``acknowledge(_:_:hasFailed:hasSent:alertStamp:restingIfStill:with:)``. If a walk is given, only the revisions
+    /// that it has passed without a push may have changed.
     ///
     /// - Throws: ``LeaseLost``; then nothing of it is stored.
     func store(
@@ -315,8 +316,8 @@ struct SegmentStore: Sendable {
         }
     }
 
-    /// What the walk passed before somebody was sent something newer is merged by now, or left to those who come by
-    /// later. So nobody looks at it again.
+    /// Revisions that the walk passed before somebody was sent a newer one are merged by now, or left to walks that
+    /// pass them later. So this walk does not look at them again.
     private func acknowledgement(
         _ lease: SegmentLease,
         _ carousel: Carousel,

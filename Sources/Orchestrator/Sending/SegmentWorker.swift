@@ -20,15 +20,15 @@ struct SegmentWorker: Sendable {
 
     private var store: SegmentStore { orchestrator.segments }
 
-    /// What one look for work came to.
+    /// The result of one look for work.
     enum Turn: Sendable {
         /// Something was sent or settled; there may be more.
         case worked
-        /// What was done has ended the lease: something was sent and nothing else was to be done, or a group goes on.
+        /// The turn has ended the lease: something was sent and nothing else was to be done, or a group continues.
         case rested
         /// Nothing is due.
         case idle
-        /// What is to be sent would run ahead of the clock, or sending stands still; it is due after this time.
+        /// The push would run ahead of the clock, or sending is halted. It is due after this time.
         case early(Duration)
         /// The segment as a whole cannot be served now; `reason` is APNs' word or ours, safe for logs.
         case failed(reason: String)
@@ -49,8 +49,8 @@ struct SegmentWorker: Sendable {
 
     /// Keeps the lease alive while `body` runs: a batch may wait for APNs longer than the lease lasts.
     ///
-    /// - Throws: ``LeaseLost`` once another has the lease: `body` was cancelled, which begins nothing more then, and
-    ///   what had left was answered; what `body` throws.
+    /// - Throws: ``LeaseLost`` once another has the lease; then `body` was cancelled, begins nothing more, and its
+    ///   pushes are answered. Errors of `body`.
     func whileKeepingLease<Result: Sendable>(
         _ body: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
@@ -74,7 +74,7 @@ struct SegmentWorker: Sendable {
         }
     }
 
-    /// After so long a worker gives its segment back between two turns, if others may want for its place.
+    /// The time after which a worker gives its segment back between two turns, if others may need its place.
     private static let longestWork = Duration.seconds(5)
 
     /// - Returns: Whether the segment, or another one, may be due.
@@ -87,7 +87,7 @@ struct SegmentWorker: Sendable {
                 try await store.release(lease)
                 return false
             }
-            // What gives the segment work after this line is not overlooked: it moves `wakes`.
+            // Work that comes after this line is not overlooked: it moves `wakes`.
             guard let look = try await look() else { return false }
             let wakesSeen = look.progress.wakes
             switch try await turnInTime(look) {
@@ -101,8 +101,8 @@ struct SegmentWorker: Sendable {
                 }
             case .rested: return true
             case .idle:
-                // What is held back is due when its interval is over; the row says so, and another daemon may see to
-                // it.
+                // Held-back changes are due when their interval is over. The row says so, and another daemon may serve
+                // them.
                 if try await store.rest(lease, wakesSeen: wakesSeen, hold: look.activity.hold) { return true }
             case .early(let delay):
                 if try await store.pause(lease, wakesSeen: wakesSeen, for: delay) { return false }
@@ -120,7 +120,7 @@ struct SegmentWorker: Sendable {
 
     private typealias Look = SegmentStore.Look
 
-    /// How things stand; nil if the activity was deleted.
+    /// The look that the next turn acts on; nil if the activity was deleted.
     private func look() async throws -> Look? {
         while true {
             guard let look = try await store.look(lease) else { return nil }
@@ -146,7 +146,7 @@ struct SegmentWorker: Sendable {
         }
     }
 
-    /// While sending stands still, the worker whose turn the probe is sends one small batch.
+    /// While sending is halted, the worker that takes the probe sends one small batch.
     private func turn(_ look: Look) async throws -> Turn {
         let scope = HaltScope(app: look.activity.bundleID, environment: look.activity.environment)
         guard let halt = look.activity.halt else { return try await sendAll(look) }
@@ -213,7 +213,7 @@ struct SegmentWorker: Sendable {
         return result.joined(with: try await abandonStarts(third))
     }
 
-    /// What is left of them after the end, when nobody has to hear of it at once any more.
+    /// Abandons the starts that are left after the end, when nobody has to hear of it at once any more.
     private func abandonStarts(_ look: Look) async throws -> Turn {
         guard lease.isFirstRing, look.activity.state == .ended else { return .idle }
         let abandonment = StartAbandonment(database: orchestrator.database, activityKey: lease.activityKey)
@@ -250,8 +250,8 @@ struct SegmentWorker: Sendable {
         return turn
     }
 
-    /// If the database does not answer, it tries again as long as the work goes on. Pushes that have left can still be
-    /// answered and stored, if nobody takes the lease. Nothing new leaves without a look of its own.
+    /// If the database does not answer, it retries while the work runs. Pushes that have left can still be answered and
+    /// stored, if nobody takes the lease. Nothing new leaves without a look of its own.
     private func keepLease() async throws -> Never {
         var pause = orchestrator.settings.lease / 3
         while true {
@@ -273,7 +273,7 @@ struct SegmentWorker: Sendable {
 
     /// Leaves the segment for later, the longer the more often its work has failed in a row.
     func rescue() async {
-        // Without a database the lease runs out by itself, and the work is still due.
+        // Without a database the lease expires, and the work is still due.
         guard let progress = try? await store.renew(lease) else { return }
         try? await store.backOff(lease, for: orchestrator.settings.backoff.delay(afterFailures: progress.failures + 1))
     }
@@ -289,13 +289,13 @@ extension SegmentWorker.Turn {
         return false
     }
 
-    /// What two kinds of work on one segment come to. A failure counts first, then work, then a wait.
+    /// The result of two kinds of work on one segment. A failure counts first, then work, then a wait.
     func joined(with other: Self) -> Self {
         switch (self, other) {
         case (.failed, _): self
         case (_, .failed): other
         case (.worked, _), (_, .worked): .worked
-        // Only a broadcast rests by itself, and that is all of its segment's work.
+        // Only a broadcast returns this, and it is all of its segment's work.
         case (.rested, _), (_, .rested): .rested
         case (.early(let first), .early(let second)): .early(min(first, second))
         case (.early, .idle): self

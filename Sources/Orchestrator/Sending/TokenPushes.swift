@@ -9,7 +9,7 @@ struct TokenPushes: Sendable {
     let lease: SegmentLease
     let activity: ActivitySnapshot
 
-    /// So many pushes leave under one look whether the sender still may send this (promise 5).
+    /// How many pushes leave under one check that the sender still may send (promise 5).
     static let sliceSize = 128
 
     /// One push to be made.
@@ -56,7 +56,7 @@ struct TokenPushes: Sendable {
         let begun = try await withThrowingTaskGroup(of: PushExceptions.self) { tasks in
             var begun = 0
             for start in stride(from: 0, to: pushes.count, by: Self.sliceSize) {
-                // Those before may have waited for their answers, or still do; and the stamp and the priority may have
+                // The slices before may have waited for their answers, or still do. The stamp and the priority may have
                 // waited for the accept of an end.
                 guard try await orchestrator.segments.mayGoOn(lease, with: activity, isFirst: start == 0) else { break }
                 let slice = start..<min(start + Self.sliceSize, pushes.count)

@@ -9,13 +9,13 @@ final class WakeUps: Sendable {
     fileprivate struct State {
         /// Whether the database is to be looked at.
         var isLookWanted = false
-        /// Those that wait for a worker, the longest first.
+        /// The segments that wait for a worker, the longest first.
         var handedOver: [(segment: LeasedSegment, since: ContinuousClock.Instant)] = []
         /// How many rings may be leased for the dispatcher in all, whoever has them; none without one.
         var capacity = 0
-        /// What accepts are about to lease.
+        /// The segments that accepts are about to lease.
         var reserved = 0
-        /// What workers hold.
+        /// The segments that workers hold.
         var held = 0
         /// Whether some have waited for too long, and no worker has been free since.
         var isStalled = false
@@ -46,7 +46,7 @@ final class WakeUps: Sendable {
         others.continuation.yield()
     }
 
-    /// How many of so many rings may be leased and handed over; to be given back when they were.
+    /// Reserves room for rings to lease and hand over, and returns for how many. Give it back after the hand-over.
     func reserve(_ count: Int) -> Int {
         state.withLock { state in
             let granted = min(count, state.room)
@@ -55,7 +55,7 @@ final class WakeUps: Sendable {
         }
     }
 
-    /// Nothing more is leased of what was reserved.
+    /// Ends a reservation: the caller leases no more of it.
     func giveBack(_ room: Int) { state.withLock { $0.reserved -= room } }
 
     /// These are leased, and to be served now. Call after the commit.
@@ -72,7 +72,7 @@ final class WakeUps: Sendable {
     /// One element per burst of signals. For one consumer.
     var signals: AsyncStream<Void> { own.stream }
 
-    /// From now on so many rings may be leased for the dispatcher, with those that its workers hold.
+    /// Sets how many rings may be leased for the dispatcher, including those that its workers hold.
     func open(room: Int) { state.withLock { $0.capacity = room } }
 
     /// From now on nothing is handed over any more.
@@ -83,7 +83,7 @@ final class WakeUps: Sendable {
         return takeLeases(.max)
     }
 
-    /// Those that were handed over, at most so many, for a worker that is free.
+    /// Takes at most `limit` segments that were handed over, for a free worker.
     func takeLeases(_ limit: Int) -> [LeasedSegment] {
         state.withLock { state in
             state.isStalled = false
@@ -91,8 +91,8 @@ final class WakeUps: Sendable {
         }
     }
 
-    /// Those that have waited since `then` or longer: no worker becomes free for them, and their leases run out. Until
-    /// one is, nothing more is leased.
+    /// Takes the segments that have waited since `then` or longer: no worker becomes free for them, and their leases
+    /// are running out. Until a worker is free, no more segments are leased.
     func takeOverdue(since then: ContinuousClock.Instant) -> [LeasedSegment] {
         state.withLock { state in
             let overdue = state.takeLeases(state.handedOver.prefix { $0.since <= then }.count)
@@ -101,10 +101,10 @@ final class WakeUps: Sendable {
         }
     }
 
-    /// A worker has begun with so many rings.
+    /// A worker has begun with `count` rings.
     func hold(_ count: Int) { state.withLock { $0.held += count } }
 
-    /// A worker has ended, or only waits, with so many.
+    /// A worker with `count` rings has ended, or only waits.
     func letGo(_ count: Int) { state.withLock { $0.held -= count } }
 
     /// Whether a look at the database is wanted; the question takes the wish as fulfilled.
@@ -115,7 +115,7 @@ final class WakeUps: Sendable {
         }
     }
 
-    /// A worker is free again: what was left for want of one can be gone on with.
+    /// A worker is free again: it can take the work that had no worker.
     func goOn() { own.continuation.yield() }
 
     // MARK: For the notifications

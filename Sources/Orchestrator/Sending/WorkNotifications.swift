@@ -13,13 +13,13 @@ struct WorkNotifications: Service, CustomStringConvertible {
     /// The least time between two notifications: one daemon alone takes what comes meanwhile, and sees it at once.
     private static let interval = Duration.milliseconds(20)
 
-    /// The statement that tells all daemons; it takes effect with the commit. For transactions that are rare.
+    /// The statement that tells all daemons; it takes effect with the commit. Only for rare transactions.
     static let announcement = announcement(from: "")
 
     private static func announcement(from daemon: String) -> Query { "SELECT pg_notify('tally_work', \(daemon))" }
 
     let orchestrator: Orchestrator
-    /// Tells this daemon's own notifications from those of others.
+    /// Identifies this daemon's own notifications.
     private let name = String(UInt64.random(in: .min ... .max), radix: 16)
 
     init(orchestrator: Orchestrator) {
@@ -46,7 +46,7 @@ struct WorkNotifications: Service, CustomStringConvertible {
 
     private func tell() async {
         for await _ in orchestrator.wakeUps.signalsForOthers {
-            // The others look by themselves, only later.
+            // The others look anyway, only later.
             _ = try? await orchestrator.database.execute(Self.announcement(from: name))
             try? await Task.sleep(for: Self.interval)  // throws only when cancelled
         }

@@ -6,10 +6,10 @@ import Synchronization
 /// A slot is for a worker that works. A worker that only waits for answers loses its slot (``takeBackSilent()``). So a
 /// silent part of APNs (an environment, an API, a team) holds up no work for another part.
 final class WorkerSlots: Sendable {
-    /// Rings that wait for answers without a slot, for each slot there is, at most. When APNs is heard of again, or
-    /// given up, what came of all of them is to be stored at the same time.
+    /// The most rings, for each slot, that wait for answers without a slot. When APNs answers again, or is given up,
+    /// the outcomes of all of them are stored at the same time.
     private static let mostWaiting = 256
-    /// A worker that waits counts as so many rings at least: it keeps its lease alive with a statement of its own.
+    /// The fewest rings that a waiting worker counts as: it keeps its lease alive with a statement of its own.
     fileprivate static let leastWaiting = 8
 
     private struct State {
@@ -50,7 +50,7 @@ final class WorkerSlots: Sendable {
         state.withLock { $0.free > 0 && (!slot.isFurther || $0.freeForFurther > 0) }
     }
 
-    /// For a worker with so many segments.
+    /// Takes a slot for a worker with `count` segments.
     func take(isFurther: Bool = false, holding count: Int) -> WorkerSlot {
         let slot = WorkerSlot(isFurther: isFurther, count, of: self)
         state.withLock { state in
@@ -99,10 +99,11 @@ final class WorkerSlots: Sendable {
 
 /// A worker's place among those that may work at the same time.
 final class WorkerSlot: Sendable {
-    /// That of the worker that this task belongs to; nil outside of the dispatcher.
+    /// The slot of the worker that this task belongs to; nil outside of the dispatcher.
     @TaskLocal static var current: WorkerSlot?
 
-    /// After so many intervals without a sign of life from APNs, nor from the worker, it counts as one that only waits.
+    /// The number of intervals without a sign of life, from APNs or from the worker, after which the worker counts as
+    /// one that only waits.
     private static let patience = 2
 
     private struct State {
@@ -127,7 +128,7 @@ final class WorkerSlot: Sendable {
         self.slots = slots
     }
 
-    /// What its worker counts as while it waits without it.
+    /// The weight of its worker while that waits without the slot.
     fileprivate var weight: Int { max(count, WorkerSlots.leastWaiting) }
 
     /// Whether the worker of this task is to end with the turn that it is at, for others to begin.
@@ -152,7 +153,7 @@ final class WorkerSlot: Sendable {
         }
     }
 
-    /// Whether the worker has done nothing but wait for some intervals; each call ends one.
+    /// Whether the worker has only waited for some intervals; each call ends one.
     func isSilent() -> Bool {
         state.withLock { state in
             state.silence = state.open > 0 && !state.hasMoved ? state.silence + 1 : 0

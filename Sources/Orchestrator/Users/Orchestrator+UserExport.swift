@@ -13,7 +13,7 @@ extension Orchestrator {
     }
 }
 
-/// Reads an export page by page: one list after the other, each from where the page before has ended.
+/// Reads an export page by page: one list after the other, each from the end of the page before.
 struct UserExportPages: Sendable {
     let orchestrator: Orchestrator
     let app: BundleID

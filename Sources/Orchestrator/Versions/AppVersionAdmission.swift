@@ -5,17 +5,17 @@ import Postgres
 import Registry
 import Store
 
-/// Makes sure that it is known, before devices have cards, whether their apps can decode what the activities send.
+/// Before devices have cards, makes sure that Tally knows whether their apps can decode what the activities send.
 ///
-/// Run it first in a transaction that makes or changes cards, and the alignment of ``AppVersionRows`` last. What it
-/// finds stays so until the transaction ends: a change that an app cannot decode waits for it, and then sees the cards.
+/// Run it first in a transaction that makes or changes cards, and the alignment of ``AppVersionRows`` last. Its
+/// findings hold until the transaction ends: a change that an app cannot decode waits for it, and then sees the cards.
 struct AppVersionAdmission {
     let orchestrator: Orchestrator
 
     /// Nearly always somebody with the same app was there before.
     ///
-    /// - Returns: Those that have to be left to another transaction, because something is known of some cards and not
-    ///   of all; of a single one, none.
+    /// - Returns: The cards that have to be left to another transaction, because only some cards have a known version.
+    ///   Empty for a single card.
     /// - Throws: ``OutdatedType``; try again then, from the beginning.
     func admit(_ cards: [CardKey], on connection: PostgresConnection) async throws -> Set<CardKey> {
         guard !cards.isEmpty else { return [] }
@@ -36,13 +36,13 @@ struct AppVersionAdmission {
         let held = try await hold(cards, on: connection)
         // A row that was there may have been forgotten before it was held.
         guard let gone = cards.first(where: { !held.contains($0) }) else { return }
-        // No type where the activity is gone.
+        // Has no type if the activity is gone.
         let types = try await types(of: [gone.activityKey], on: connection)
         if let type = types.keys.first { throw OutdatedType(type: type) }
     }
 
-    /// Judges the newest states of activities for the apps of devices, and writes down what comes of it. Whoever writes
-    /// down several does it in one order, so that two never wait for each other.
+    /// Judges the newest states of activities for the apps of devices, and stores the verdicts. All transactions store
+    /// several verdicts in one order, so that two never wait for each other.
     private func judge(_ cards: [CardKey], on connection: PostgresConnection) async throws {
         let activityKeys = cards.map(\.activityKey)
         let types = try await types(of: activityKeys, on: connection)
@@ -86,9 +86,9 @@ struct AppVersionAdmission {
         try await forgetUnused(rows, besides: Dictionary(uniqueKeysWithValues: counts), on: connection)
     }
 
-    /// A phone may say of itself whatever looks like a version, and each makes a row, which every change of the
-    /// activity reads. So with every so many rows of an activity those go whose version no device has any more: what is
-    /// left is no more than there are devices, beyond that number.
+    /// A phone may report any text that looks like a version, and each makes a row, which every change of the activity
+    /// reads. So after every so many new rows of an activity, Tally deletes its rows whose version no device has any
+    /// more. Then at most so many more rows than devices are left.
     private static let tidiedEvery = 128
 
     private func forgetUnused(
@@ -101,11 +101,12 @@ struct AppVersionAdmission {
             return before / Self.tidiedEvery < (before + rows.count) / Self.tidiedEvery
         }
         guard !full.isEmpty else { return }
-        // Who holds a row is about to use it. Nobody waits here: whoever changes rows has locked the activity before.
+        // A transaction that holds a row is about to use it. Nobody waits here: whoever changes rows has locked the
+        // activity before.
         let rows = try await connection.query(AppVersionRows.onNoDevice(full.keys.sorted()))
         let unused = try rows.decoded(as: (Int64, String).self)
         guard !unused.isEmpty else { return }
-        // A second statement: who let go of a row just now has committed what it was held for.
+        // A second statement, because a transaction that has just released a row has committed its work on it.
         _ = try await connection.execute(AppVersionRows.deletion(of: unused))
     }
 

@@ -7,9 +7,9 @@ import Store
 
 /// The app versions that follow the activities of a group of changes, and what accepted states mean to them.
 ///
-/// A state must be decodable by every version of the type that they use. What a retired version cannot decode is
-/// accepted all the same and withheld from its phones; and a version from which it is withheld already holds nothing
-/// back.
+/// A state must be decodable by every version of the type that they use. A retired version is an exception: a state
+/// that it cannot decode is accepted and withheld from its phones. A version whose phones states are withheld from
+/// already blocks nothing.
 struct Followers {
     private struct Standing {
         let appVersion: String
@@ -59,7 +59,7 @@ struct Followers {
         var required = Set(
             (followers[activity.key] ?? []).filter { !$0.isWithheld }.map { type.version(ofStored: $0.appVersion) }
         ).filter { !type.versions.isRetired($0) }
-        // Who listens to a channel is not known, and nobody can be left out.
+        // Tally does not know who listens to a channel, so it can leave nobody out.
         if activity.delivery.usesChannel { required.formUnion(type.versions.current) }
         return required
     }

@@ -5,10 +5,10 @@ import Postgres
 import Registry
 import Store
 
-/// Whether the devices of a batch of starts can decode what they would be started with: attributes, which never change,
-/// and the state that was the newest when the worker looked.
+/// Whether the devices of a batch of starts can decode their content. That is the attributes, which never change, and
+/// the state that was the newest when the worker looked.
 struct StartVersions {
-    /// What is known of apps of one version; see ``AppVersionRows``.
+    /// The known facts about apps of one version; see ``AppVersionRows``.
     struct Decoding: Sendable {
         /// They cannot decode the newest state.
         let isWithheld: Bool
@@ -42,11 +42,10 @@ struct StartVersions {
         return false
     }
 
-    /// Whether a device of which that is known may be started. `decoding` is nil for apps that are met for the first
-    /// time.
+    /// Whether a device with these facts may be started. `decoding` is nil for apps that are met for the first time.
     ///
-    /// One that would listen to the channel (`onChannel`) must decode a version that is not retired: nothing can be
-    /// withheld from it later, and what is accepted there is decoded by those alone.
+    /// A device that would listen to the channel (`onChannel`) must decode a version that is not retired. Nothing can
+    /// be withheld from it later, and only versions that are not retired are sure to decode states on the channel.
     mutating func mayStart(_ appVersion: String, _ decoding: Decoding?, onChannel: Bool) throws -> Bool {
         let version = type.version(ofStored: appVersion)
         let isDecoded = try decoding.map { !$0.isWithheld } ?? judge(appVersion, version)
@@ -73,7 +72,7 @@ struct StartVersions {
         return answer
     }
 
-    /// What is to be written of app versions that were met for the first time.
+    /// The statements that store app versions that were met for the first time.
     var statements: [Query] {
         guard !found.isEmpty else { return [] }
         let rows = found.sorted { $0.key < $1.key }.map { appVersion, isDecoded in

@@ -2,12 +2,12 @@ import Postgres
 import Registry
 import Store
 
-/// Takes cards off a ring that could not decode the newest state, and brings those back that can again, before it sends
-/// anything: an accepted change only says which app versions are concerned, however many cards they have.
+/// Before a ring sends anything, takes off it the cards that cannot decode the newest state, and puts back those that
+/// can again. An accepted change only notes which app versions are concerned, however many cards they have.
 struct VersionSettlement: Sendable {
     let orchestrator: Orchestrator
     let lease: SegmentLease
-    /// What of the activity the ring holds.
+    /// The device keys of the ring.
     let range: RingRange
 
     private struct Unsettled: Sendable {
@@ -58,7 +58,7 @@ struct VersionSettlement: Sendable {
         }
     }
 
-    /// What was changed again meanwhile stays to be settled. The last ring says that it is settled for all.
+    /// Rows that were changed again meanwhile stay unsettled. The last ring says that it is settled for all.
     private func settled(_ unsettled: [Unsettled]) -> Query {
         """
         UPDATE activity_app_versions AS v

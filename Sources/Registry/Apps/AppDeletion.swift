@@ -4,10 +4,11 @@ import JSON
 import Postgres
 import Store
 
-/// Forgets an app with all that belongs to it: what may be a million rows in short transactions, the app itself last.
+/// Deletes an app with everything that belongs to it, up to millions of rows, in short transactions. The app itself
+/// goes last.
 ///
-/// The first transaction decides, takes the signing keys, and puts it on record: from then on nothing is started. If a
-/// deletion was cut off, the next request goes on with it.
+/// The first transaction decides, takes the signing keys, and records the deletion: from then on nothing is started. If
+/// a deletion was interrupted, the next request resumes it.
 struct AppDeletion {
     let database: Database
     let app: BundleID
@@ -66,10 +67,10 @@ struct AppDeletion {
 
     private var devices: Query { deletion(from: "devices") }
 
-    /// Those to tokens that the caller named.
+    /// The pushes to tokens that the caller named.
     private var pushes: Query { deletion(from: "pushes") }
 
-    /// Topics of users. Those of devices are gone with the devices.
+    /// Topics of users. The topics of devices are gone with the devices.
     private var topics: Query { deletion(from: "topic_follows") }
 
     private func deletion(from table: String) -> Query {

@@ -1,19 +1,19 @@
 package import APITypes
 package import ActivityModel
 
-/// Who calls: what an API key turned out to be.
+/// The caller, as an API key or a ticket identifies it.
 package struct Principal: Sendable, Hashable {
     /// The id of the API key, or ``bootstrapKeyID``.
     package let keyID: String
-    /// What the key may do.
+    /// The rights of the key.
     package let scopes: Set<Scope>
     /// The only app that the key sees; nil: all of them.
     package let app: BundleID?
 
-    /// Stands for the key of the daemon's configuration, which is in no table.
+    /// The key id for the key in the daemon's configuration, which is in no table.
     package static let bootstrapKeyID = "bootstrap"
 
-    /// What the caller may report, and nothing else; nil: it has a key.
+    /// The ticket that limits what the caller may report; nil if the caller has a key.
     package let ticket: RegistrationTicket?
 
     package init(keyID: String, scopes: Set<Scope>, app: BundleID?) {

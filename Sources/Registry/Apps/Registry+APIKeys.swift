@@ -94,7 +94,7 @@ extension Registry {
 
     // MARK: Authentication
 
-    /// Who has this secret; nil for one that is unknown, revoked or expired.
+    /// The owner of this secret; nil if it is unknown, revoked or expired.
     ///
     /// - Throws: 401 with the reason for a ticket that a backend signed and that is not good.
     ///

@@ -8,7 +8,7 @@ import Store
 extension Registry {
     /// Makes an app or changes it.
     ///
-    /// What the request does not name stays as it is stored, also the keys of other environments.
+    /// Fields that the request leaves out keep their stored values, also the keys of other environments.
     ///
     /// - Throws: 422 for a private key that is not P-256, for an environment without any, and for an app without an
     ///   environment.
@@ -105,8 +105,8 @@ extension Registry {
 
     /// Forgets an app with its types, devices and API keys. `activities` forgets its activities.
     ///
-    /// One with a million devices takes minutes. A request that was cut off may be repeated: it goes on where that
-    /// stopped.
+    /// An app with a million devices takes minutes. If a request was interrupted, repeat it: the next one resumes
+    /// there.
     ///
     /// - Throws: 404; 409 `app_in_use` while activities run or channels exist at Apple, which nobody would delete any
     ///   more.
@@ -241,7 +241,7 @@ extension Registry {
 }
 
 extension AppResource {
-    /// As the audit log shows it: with a mark where the private key itself was replaced.
+    /// As the audit log shows it. A mark says that the private key itself was replaced.
     fileprivate func json(replacingKeysOf replaced: [APNSEnvironment]) -> JSONValue {
         guard var app = json.object, var environments = app["environments"]?.object else { return json }
         for environment in replaced {

@@ -4,17 +4,18 @@ import Store
 
 /// Tells installations of an app on one device apart, each with generations of its own (promise 7).
 ///
-/// An installation that is new replaces the stored one, and its generations begin anew. One that was replaced is stale
-/// for good, lest a report that was long on its way take over again. So is a generation without an installation, once
-/// the device has one: nobody knows in which it counts.
+/// A new installation replaces the stored one, and its generations count from the beginning. A replaced installation
+/// stays stale for good, because a late report of it could otherwise take over again. A generation without an
+/// installation is stale too, once the device has one: nobody knows in which installation it counts.
 package enum Installations {
-    /// So many that were replaced are remembered. Reports are seldom late by a reinstallation, and never by eight.
+    /// How many replaced installations are remembered. A report is seldom late by one reinstallation, and never by
+    /// eight.
     private static let remembered = 8
 
     /// The condition that a report is not of the current installation of the device `d`.
     ///
     /// - Parameters:
-    ///   - installation: The SQL of what the report says.
+    ///   - installation: The SQL of the reported installation.
     ///   - hasGeneration: The SQL of whether it gives a generation.
     /// - Returns: The SQL, in parentheses.
     package static func isStale(_ installation: String, hasGeneration: String) -> String {
@@ -29,7 +30,7 @@ package enum Installations {
         "(\(installation) IS NOT NULL AND \(installation) IS DISTINCT FROM d.installation)"
     }
 
-    /// What a report that is not stale sets in the row `d`.
+    /// The assignments that a report that is not stale makes in the row `d`.
     package static func assignments(_ installation: String) -> String {
         """
         installation = coalesce(\(installation), d.installation),
@@ -60,7 +61,7 @@ package enum Installations {
         ]
     }
 
-    /// The statements that let the generations of a device begin anew.
+    /// The statements that reset the generations of a device, so that they count from the beginning.
     package static func restart(deviceKey: Int64) -> [Query] {
         [
             "UPDATE start_tokens SET generation = 0 WHERE device_key = \(deviceKey) AND generation > 0",

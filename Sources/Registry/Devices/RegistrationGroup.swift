@@ -22,7 +22,7 @@ package struct RegistrationGroup {
         }
     }
 
-    /// What a report changes besides the rows of its device and its tokens.
+    /// The changes by a report besides the rows of its device and its tokens.
     private struct Effect {
         var movedEnvironment = false
         var changedBudgetClass = false
@@ -38,11 +38,11 @@ package struct RegistrationGroup {
     private var answers: [Answer?]
     /// The keys of the devices whose reports are taken.
     private var keys: [Int: Int64] = [:]
-    /// Those whose devices are there already.
+    /// The reports whose devices exist already.
     private var effects: [Int: Effect] = [:]
     /// Changes of topics by reports of known devices.
     private var topicChanges: [Int: TopicChange] = [:]
-    /// Those that are left to other transactions.
+    /// Reports that are left to other transactions.
     private var left: Set<Int> = []
 
     /// Takes reports, and starts on their devices what is running, before they are answered.
@@ -52,7 +52,7 @@ package struct RegistrationGroup {
         guard let first = requests.first else { return [] }
         let reports = requests.map(\.report)
         var answers: [Answer?] = Array(repeating: nil, count: reports.count)
-        // Those of a transaction each; the last is the next.
+        // The reports of a transaction each; the last is the next.
         var groups = [Array(reports.indices)]
         while let places = groups.popLast() {
             let taken = try await accept(places.map { reports[$0] }, together: first)
@@ -62,7 +62,7 @@ package struct RegistrationGroup {
         return answers.compactMap { $0 }
     }
 
-    /// One transaction, and what its commit gives to do; nil for those that are left.
+    /// One transaction, and the work after its commit; nil for reports that are left.
     private static func accept(
         _ reports: [ReportedDevice],
         together first: Request
@@ -369,9 +369,9 @@ package struct RegistrationGroup {
     }
 
     /// Stores reported start tokens, unless a later generation is known. A device keeps as many as it may report at
-    /// once: beyond them those go that were reported longest ago.
+    /// once. Deletes the ones beyond that, those reported longest ago first.
     ///
-    /// - Returns: The devices of which a later generation than the reported one is stored.
+    /// - Returns: The devices for which a later generation than the reported one is stored.
     private func storeTokens(of places: [Int], isLast: Bool) async throws -> Set<Int64> {
         var devices: [Int64] = []
         var tokens: [(type: String, report: StartTokenRequest)] = []

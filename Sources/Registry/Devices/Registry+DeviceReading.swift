@@ -21,11 +21,11 @@ extension Registry {
         return found.device
     }
 
-    /// Devices in the order in which they were first registered: all, or those of one user, or those that have a token.
+    /// Devices in the order of their first registration. The filters are a user and a token.
     ///
-    /// A `token` of two bytes stands for all tokens that begin so, as answers show them. Any other one is a whole token:
-    /// a search for longer beginnings would tell a token digit by digit. At most ``tokensSearched`` tokens of each kind
-    /// are looked at.
+    /// A `token` of two bytes means all tokens that begin so, as answers show them. Any other one is a whole token: a
+    /// search for longer prefixes would reveal a token digit by digit. Reads at most ``tokensSearched`` tokens of each
+    /// kind.
     package func devices(
         _ app: BundleID,
         user: UserID? = nil,
@@ -78,7 +78,7 @@ extension Registry {
         limit: Int
     ) -> Query {
         let start = Array(token.bytes.prefix(2))
-        // Each kind of token has an index of its own. Only of device tokens there is none of whole ones.
+        // Each kind of token has an index of its own. Device tokens have no index of whole tokens.
         let isWhole = token.bytes.count > start.count
         let column = { (name: String) in isWhole ? name : "substring(\(name) FROM 1 FOR 2)" }
         return """

@@ -23,7 +23,7 @@ package struct ReportedDevice: Sendable {
     let id: DeviceID
     let request: DeviceRequest
     var idempotencyKey: IdempotencyKey?
-    /// Whether the answer tells all that is known of the device.
+    /// Whether the answer holds all facts about the device.
     let wantsDevice: Bool
 
     package init(
@@ -43,7 +43,7 @@ package struct ReportedDevice: Sendable {
     package var name: DeviceName { DeviceName(app: app, id: id) }
 }
 
-/// What came of a report that was taken.
+/// The outcome of a report that was taken.
 package struct StoredReport: Sendable {
     let deviceKey: Int64
     /// Why not all of it was taken.

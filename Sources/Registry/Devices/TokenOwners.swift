@@ -1,8 +1,8 @@
 package import Postgres
 package import Store
 
-/// One token belongs to one device (promise 7): the newest report takes it from the rows of others, within an app and an
-/// environment. An app that was installed anew under another id leaves such a row behind.
+/// One token belongs to one device (promise 7): the newest report takes it from the rows of others, within an app and
+/// an environment. An app that was reinstalled under another id leaves such a row behind.
 ///
 /// Run it after the commit of the report. If two reports commit at the same time, the later one sees both rows. Both apply
 /// the same rule.

@@ -3,7 +3,7 @@ import JSON
 import Postgres
 import Store
 
-/// Takes a user, and the devices of that user, out of what activities remember of their audiences.
+/// Removes a user, and the devices of that user, from the stored audiences of activities.
 enum UserErasure {
     /// The statement that forgets every mention in an audience.
     static func audience(_ app: BundleID, _ user: UserID) -> Query {

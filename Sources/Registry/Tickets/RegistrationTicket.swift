@@ -2,7 +2,7 @@ package import APITypes
 package import ActivityModel
 import JSON
 
-/// What the bearer of a registration ticket may report: one device, for one user, and its cards.
+/// The reports that a registration ticket allows: one device, for one user, and its cards.
 package struct RegistrationTicket: Sendable, Hashable {
     package let app: BundleID
     package let environment: APNSEnvironment
@@ -37,19 +37,19 @@ package struct RegistrationTicket: Sendable, Hashable {
 // MARK: What it allows
 
 extension RegistrationTicket {
-    /// - Throws: 403 unless the ticket is for this device, and for this activity where it names any.
+    /// - Throws: 403 unless the ticket is for this device and, if it names activities, for this one.
     package func check(app: BundleID?, device: DeviceID?, activity: ActivityID?) throws(Problem) {
         if app != self.app { throw .appForbidden("The ticket is for another app.") }
         if device != self.device { throw .ticketForbidden("The ticket is for another device.") }
         if let activity, let activities, !activities.contains(activity) { throw .otherActivity }
     }
 
-    /// The report with what the ticket fixes: the user, too, and nobody where the ticket names none. An app whose user
-    /// has signed out could not say so otherwise.
+    /// The report with the values that the ticket fixes: also the user, and no user if the ticket names none. An app
+    /// whose user has signed out could not say so otherwise.
     ///
-    /// Of the topics, the report replaces those that the ticket allows. The others stay, whoever gave them.
+    /// The report replaces the topics that the ticket allows. The others stay, whoever gave them.
     ///
-    /// - Throws: 403 where the report names another environment or user, or a topic that is not allowed.
+    /// - Throws: 403 if the report names another environment or user, or a topic that is not allowed.
     package func admit(_ report: DeviceRequest) throws(Problem) -> DeviceRequest {
         if report.environment != environment { throw .otherEnvironment }
         if let named = report.user.id, named != user { throw .ticketForbidden("The ticket is for another user.") }

@@ -5,7 +5,7 @@ import Postgres
 import Store
 
 extension Registry {
-    /// Who has this ticket, which a backend signed. Believed as what was looked up in that generation.
+    /// The bearer of this ticket, which a backend signed. Believed as what was looked up in that generation.
     ///
     /// - Throws: 401 with the reason.
     func authenticate(signed text: String, _ hash: [UInt8], _ generation: Int) async throws -> Principal {

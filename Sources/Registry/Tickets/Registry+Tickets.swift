@@ -62,12 +62,12 @@ extension Registry {
                 expiresAt: Instant(unixSeconds: ticket.expiresAt)
             )
         }
-        // On record before they are out: nothing else is kept of them.
+        // On record before the caller gets them: nothing else is kept of them.
         if !entry.isEmpty { _ = try await database.pipeline(entry) }
         return answers
     }
 
-    /// What a ticket allows, without the ids of people.
+    /// The rights of a ticket, without the ids of people.
     private static func record(of ticket: RegistrationTicket) -> JSONValue {
         var fields = ObjectWriter()
         fields.add("environment", ticket.environment.rawValue)
@@ -78,7 +78,7 @@ extension Registry {
         return fields.json
     }
 
-    /// Who has this ticket; nil for one that is not ours or over.
+    /// The bearer of this ticket; nil if it is not ours or has expired.
     func authenticate(ticket text: String) async throws -> Principal? {
         guard let ticket = try tickets.open(text), try await clock.now() < Instant(unixSeconds: ticket.expiresAt).stored
         else { return nil }

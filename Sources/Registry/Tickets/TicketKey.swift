@@ -25,7 +25,7 @@ enum TicketKey: Sendable, CustomReflectable {
         }
     }
 
-    /// What Tally keeps: the secret, or the PEM of the public half.
+    /// The bytes that Tally keeps: the secret, or the PEM of the public half.
     func bytes() throws(CryptographyError) -> [UInt8] {
         switch self {
         case .hs256(let secret): secret

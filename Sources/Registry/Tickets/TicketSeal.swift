@@ -2,18 +2,18 @@ import Cryptography
 import JSON
 import Store
 
-/// Registration tickets as texts: what is allowed, and an HMAC over it, so that none has to be stored.
+/// Registration tickets as texts: the rights, and an HMAC over them, so that Tally need not store tickets.
 ///
 /// The key is derived from the master key for this use alone; it cannot open what the master key has sealed.
 struct TicketSeal: Sendable {
-    /// Those of all master keys; the first one seals.
+    /// The keys from all master keys; the first one seals.
     private let keys: Result<[[UInt8]], CryptographyError>
 
     init(keys masterKeys: MasterKeys) {
         keys = Result { () throws(CryptographyError) in try masterKeys.derived(for: Self.use) }
     }
 
-    /// What every ticket begins with, and no API key.
+    /// The prefix of every ticket, and of no API key.
     static let prefix = "tally_ticket_"
 
     private static let use = "tally registration ticket v1"

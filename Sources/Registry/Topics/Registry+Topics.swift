@@ -45,7 +45,7 @@ extension Registry {
         return FollowedTopics(topics: change.result)
     }
 
-    /// What a user or a device follows.
+    /// The topics that a user or a device follows.
     ///
     /// - Throws: 404 for an unknown app or device.
     package func topics(_ app: BundleID, of follower: TopicFollower) async throws -> FollowedTopics {

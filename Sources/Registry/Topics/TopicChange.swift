@@ -2,7 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 
-/// What a request changes in the topics of one follower.
+/// The change of one request to the topics of one follower.
 struct TopicChange: Sendable, Equatable {
     /// Not followed before, in the order of their names.
     let added: [Topic]

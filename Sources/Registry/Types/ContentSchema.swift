@@ -16,14 +16,14 @@ package struct ContentSchema: Sendable {
         types = TypedContent(document)
     }
 
-    /// What the numbers in it that stand for times count.
+    /// The scales on which numbers in it count times.
     var timeScales: Set<TypedContent.TimeScale> { types.timeScales }
 
-    /// What is doubtful about content, though a phone may decode it.
+    /// Doubtful parts of content that a phone may decode all the same.
     func lint(_ content: JSONValue) -> [LintFinding] { ContentLint.findings(in: content, document) }
 
-    /// Content as it goes to the phone, with times in place of texts in fields that are declared as `Date`, and
-    /// everything in it that the phone could not decode.
+    /// Content as it goes to the phone, with times in place of texts in fields that are declared as `Date`. Also
+    /// returns everything in it that the phone could not decode.
     func settle(
         _ content: JSONValue,
         by author: TypedContent.Author = .caller,
@@ -32,7 +32,7 @@ package struct ContentSchema: Sendable {
         let (settled, findings) = types.settled(content, by: author) { text in
             Instant(text).map { .init(microseconds: $0.microseconds, text: $0.description) }
         }
-        // Where a type has its say, what the schema says of the same place adds nothing.
+        // If a type reports a place, a finding of the schema for that place adds nothing.
         let places = Set(findings.map(\.instance))
         let violations = schema.validate(settled).filter { !places.contains($0.instance) }
         let errors =

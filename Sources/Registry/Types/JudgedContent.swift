@@ -17,7 +17,7 @@ package struct JudgedContent: Sendable {
     /// What is wrong with content, by version.
     package struct Refusal: Error, Sendable {
         package let errors: [FieldError]
-        /// What the newest version makes of it.
+        /// The form that the newest version makes of it.
         package let content: JSONValue
     }
 
@@ -54,8 +54,8 @@ package struct JudgedContent: Sendable {
         self.verdicts = verdicts
     }
 
-    /// The form that all of these versions decode. While nobody follows, there are none: then the form that the newest
-    /// possible version decodes.
+    /// The form that all of these versions decode. If `versions` is empty, because there are no followers, the form
+    /// that the newest possible version decodes.
     package func settled(for versions: Set<Int>) throws(Refusal) -> Settled {
         if versions.isEmpty {
             let takers = type.versions.current.reversed()

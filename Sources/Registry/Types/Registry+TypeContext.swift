@@ -12,8 +12,8 @@ extension Registry {
         try await typeContext(app, name) { try await database.query($0) }
     }
 
-    /// The same by way of `query`: inside a transaction its own, so that nobody who holds a connection waits for
-    /// another.
+    /// The same, read with `query`. A transaction passes its own connection, so that it never waits for a second one
+    /// while it holds the first.
     package func typeContext(
         _ app: BundleID,
         _ name: ActivityTypeName,
@@ -51,7 +51,7 @@ extension Registry {
         return context
     }
 
-    /// Runs what depends on a type, anew if the type was changed while it ran.
+    /// Runs work that depends on a type, and again if the type was changed while it ran.
     ///
     /// - Throws: What `body` throws; 503 if the type is changed again and again.
     package func withCurrentType<Answer>(
@@ -67,7 +67,7 @@ extension Registry {
         throw Self.changing
     }
 
-    /// The same for what is carried out together: only what was hit by a change of its type is tried anew.
+    /// The same for several requests: repeats only those whose type was changed meanwhile.
     package func withCurrentTypes<Request, Answer>(
         _ requests: [Request],
         _ body: ([Request]) async -> [Result<Answer, any Error>]
@@ -87,7 +87,7 @@ extension Registry {
 }
 
 extension Result {
-    /// What it failed with, if that is a type that was changed.
+    /// The type of an ``OutdatedType`` failure.
     fileprivate var outdatedType: RegistryCaches.TypeKey? {
         if case .failure(let error as OutdatedType) = self { error.type } else { nil }
     }

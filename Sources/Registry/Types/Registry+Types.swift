@@ -11,7 +11,7 @@ extension Registry {
     /// The same schemas again make no version. Without a policy in the request the stored one stays. `force` registers
     /// schemas that running activities do not satisfy.
     ///
-    /// - Throws: 404 for an unknown app; 422 for what is not a schema, cannot be imported or does not fit the policy;
+    /// - Throws: 404 for an unknown app; 422 for schemas that are invalid, cannot be imported or do not fit the policy;
     ///   409 `incompatible_schema`.
     package func putType(
         _ app: BundleID,
@@ -148,7 +148,7 @@ extension Registry {
         )
     }
 
-    /// What a change of the versions means to what runs.
+    /// The findings of a change of the versions for running activities.
     ///
     /// - Throws: 409 `incompatible_schema` if it would break a running activity, unless forced.
     private static func accept(
@@ -161,7 +161,8 @@ extension Registry {
         var findings: [SchemaFinding] = []
         var breaks = !foreseen.withheld.isEmpty
         if var compatibility = foreseen.compatibility {
-            // Once more for those that were started after the look ahead. No more can be, now that the type is locked.
+            // Adds the activities that were started after the look ahead. No more can start, now that the type is
+            // locked.
             let type = RegistryCaches.TypeKey(app: app, name: name)
             compatibility.add(try await RunningPage.read(type) { try await connection.query($0) })
             findings = compatibility.findings
@@ -234,14 +235,14 @@ extension Registry {
         let policy: Policy
         /// Oldest first.
         let all: [StoredVersion]
-        /// Nil if there is none yet.
+        /// Nil before the first version.
         let versions: TypeVersions?
 
         var newest: StoredVersion? { all.last }
     }
 
-    /// Reads the type with its versions, and locks it until the transaction ends against all who decide by it. If there is
-    /// none, makes it with `policy` and without a version.
+    /// Reads the type with its versions, and locks it until the transaction ends against all who decide by it. If the
+    /// type does not exist, makes it with `policy` and without a version.
     private static func lockType(
         _ app: BundleID,
         _ name: ActivityTypeName,

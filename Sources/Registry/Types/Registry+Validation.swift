@@ -8,7 +8,7 @@ extension Registry {
 
     /// Judges content without sending it, by every version of the type that phones may decode and nobody has retired.
     ///
-    /// - Throws: 404 for an unknown type; 422 `payload_too_large` for what is too long to be judged.
+    /// - Throws: 404 for an unknown type; 422 `payload_too_large` for content that is too long to judge.
     package func validate(
         _ app: BundleID,
         _ name: ActivityTypeName,

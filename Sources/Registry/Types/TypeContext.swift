@@ -4,7 +4,7 @@ package import JSON
 import Postgres
 import SwiftContent
 
-/// What accepting and rendering have to know of an activity type, with its schemas compiled.
+/// The facts of an activity type for accepting and rendering, with its schemas compiled.
 package final class TypeContext: Sendable {
     /// One version of the two schemas.
     package struct Version: Sendable {
@@ -26,7 +26,7 @@ package final class TypeContext: Sendable {
     /// When the type was last changed; tells whether a cached context is still right.
     let updatedAt: PGTimestamp
 
-    /// A type of which nothing but its versions is asked, all of them, oldest first.
+    /// A type for a caller that needs only its versions: all of them, oldest first.
     convenience init(app: BundleID, name: ActivityTypeName, versions: [Version]) {
         self.init(
             app: app,
@@ -62,8 +62,8 @@ package final class TypeContext: Sendable {
 
     /// Whether a version decodes what is stored, and so goes to phones as it is.
     ///
-    /// What is stored was settled for some version. Where versions count times on different scales, its numbers are
-    /// doubted as a caller's are: they may have been meant for another one.
+    /// Stored content was settled for some version. If versions count times on different scales, its numbers are
+    /// doubtful, like a caller's: they may have been meant for another version.
     package func decodes(_ stored: JSONValue, as part: SchemaPart, version: Int) -> Bool {
         guard let schema = schema(part, version: version) else { return false }
         let scales = Set(schemas.keys.flatMap { self.schema(part, version: $0)?.timeScales ?? [] })

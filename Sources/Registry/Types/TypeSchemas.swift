@@ -72,8 +72,8 @@ struct TypeSchemas {
         }
     }
 
-    /// What registering them makes of the versions of a type, as long as nobody else registers any: another one, the
-    /// oldest app of the newest changed, or nothing.
+    /// The versions of a type after these schemas are registered, if nobody else registers any. That adds a version,
+    /// changes the oldest app of the newest one, or changes nothing.
     func change(_ versions: inout [TypeContext.Version], minAppVersion: AppVersion?) throws(SchemaError) {
         guard let newest = versions.last else { return }
         if newest.attributesSchema.document == attributesDocument,
@@ -142,7 +142,7 @@ extension Problem {
 }
 
 extension FieldError {
-    /// What is wrong with a Swift source, or with a schema that was supplied with it.
+    /// The error in a Swift source, or in a schema that was supplied with it.
     fileprivate init(_ problem: SwiftImportError.Problem) {
         let place = problem.place.map { "line \($0.line), column \($0.column): " } ?? ""
         let pointer = problem.supplied.map { JSONPointer(tokens: ["supplied_schemas"]).appending(contentsOf: $0) }

@@ -45,7 +45,7 @@ package enum AppVersionRows {
         """
     }
 
-    /// The statement that counts the rows of activities, where there are any.
+    /// The statement that counts the rows of activities that have rows.
     package static func counts(_ activityKeys: [Int64]) -> Query {
         """
         SELECT activity_key, count(*) FROM activity_app_versions
@@ -53,8 +53,8 @@ package enum AppVersionRows {
         """
     }
 
-    /// The statement that takes hold of the rows of activities whose app version no device has, but for those that
-    /// somebody else holds.
+    /// The statement that locks the rows of activities whose app version no device has, except rows that somebody else
+    /// holds.
     package static func onNoDevice(_ activityKeys: [Int64]) -> Query {
         """
         SELECT v.activity_key, v.app_version FROM activity_app_versions AS v JOIN activities AS a USING (activity_key)

@@ -4,7 +4,7 @@ package import Postgres
 
 /// The app versions that an audience has now: whom a start would go to.
 package enum AudienceVersions {
-    /// Each once; the empty text stands for apps that do not say theirs.
+    /// Each once. The empty text means apps that do not report a version.
     package static func read(
         _ audience: Audience,
         of app: BundleID,

@@ -4,8 +4,8 @@ import JSON
 import Postgres
 import Store
 
-/// Some activities of a type in the order of their ids, each with the app versions of the phones that show it or may come
-/// to show it.
+/// Some activities of a type in the order of their ids, each with the app versions of the phones that show it or may
+/// show it later.
 struct FollowerPage: Sendable {
     private struct Follower {
         let activityKey: Int64
@@ -58,7 +58,7 @@ struct FollowerPage: Sendable {
         return FollowerPage(followers: followers, last: ids.count == size ? ids.last : nil)
     }
 
-    /// The condition that phones may show the activity `a`, or come to.
+    /// The condition that phones show the activity `a`, or may show it later.
     private static let isShown = """
         (a.state <> 'ended' OR a.ended_at > clock_timestamp() - interval '\(CardLife.longest.components.seconds) seconds')
         """

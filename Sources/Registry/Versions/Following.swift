@@ -1,6 +1,6 @@
 import ActivityModel
 
-/// Who follows running activities of a type by one of its versions.
+/// The followers of running activities of a type by one of its versions.
 ///
 /// ``TypeCompatibility`` collects it. A finding then says for whose sake Tally would refuse states.
 struct Following: Equatable {
@@ -14,7 +14,7 @@ struct Following: Equatable {
     /// The activities that are known, by app version.
     private var counts: [String: Int] = [:]
 
-    /// At most so many are told.
+    /// The most names that an error lists.
     private static let toldCount = 3
 
     /// A clause for an error, which follows the word "while".
@@ -33,7 +33,7 @@ struct Following: Equatable {
         names.prefix(toldCount).joined(separator: ", ") + (names.count > toldCount ? " and others" : "")
     }
 
-    /// The apps that report a version. Those that report none have the empty text.
+    /// The apps that report a version. The empty text means apps that report no version.
     static func apps(_ appVersion: String) -> String {
         appVersion.isEmpty ? "apps that do not say their version" : "apps of version \(appVersion)"
     }
@@ -50,6 +50,6 @@ struct Following: Equatable {
         counts[appVersion, default: 0] += 1
     }
 
-    /// Whether as many activities are known as are told, and one more.
+    /// Whether more activities are known than an error lists.
     func isEnough(of appVersion: String) -> Bool { counts[appVersion, default: 0] > Self.toldCount }
 }

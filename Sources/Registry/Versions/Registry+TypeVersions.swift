@@ -7,10 +7,10 @@ import Store
 extension Registry {
     /// Retires a version of a type, or takes that back.
     ///
-    /// Phones that decode nothing newer hold nothing back any more: what they cannot decode is accepted and withheld
-    /// from them. The same again changes nothing.
+    /// Phones that decode no newer version block no state any more: Tally accepts states that they cannot decode, and
+    /// withholds those from them. The same again changes nothing.
     ///
-    /// - Throws: 404; 409 `newest_version` for the newest, for which nothing could stand in.
+    /// - Throws: 404; 409 `newest_version` for the newest, because no version could replace it.
     package func putTypeVersion(
         _ app: BundleID,
         _ name: ActivityTypeName,

@@ -7,8 +7,8 @@ import Store
 /// version was registered or retired, or other apps understand it.
 ///
 /// The transaction that changes the type only notes it. Changes are judged by the new versions from then on. The pages
-/// follow, each in a transaction of its own, so nobody waits for the number of activities. The place is in the database,
-/// so any daemon goes on where one has died.
+/// follow, each in a transaction of its own, so nobody waits for the number of activities. The place is in the
+/// database, so if a daemon dies, any other one resumes.
 struct Rejudgement: Sendable {
     let registry: Registry
     let type: RegistryCaches.TypeKey
@@ -21,7 +21,7 @@ struct Rejudgement: Sendable {
         """
     }
 
-    /// Goes on with what daemons have noted and not finished. One type that fails holds up no other.
+    /// Resumes the rejudgements that daemons have noted and not finished. If one type fails, the others still run.
     static func goOn(_ registry: Registry) async throws {
         let rows = try await registry.database.query("SELECT bundle_id, type_name FROM rejudgements")
         for (app, name) in try rows.decoded(as: (String, String).self) {
@@ -56,7 +56,7 @@ struct Rejudgement: Sendable {
         }
     }
 
-    /// The type as it stays until the transaction ends, and the activity id behind which to go on. Daemons take turns.
+    /// The type, locked until the transaction ends, and the activity id to resume after. Daemons take turns.
     private func hold(on connection: PostgresConnection) async throws -> (TypeContext, after: String)? {
         let context = try await registry.typeContext(type.app, type.name) { try await connection.query($0) }
         let rows = try await connection.pipeline([

@@ -1,7 +1,7 @@
 import ServiceLifecycle
 import Store
 
-/// Goes on with the ``Rejudgement`` of types whose daemon has died.
+/// Resumes the ``Rejudgement`` of types whose daemon has died.
 struct RejudgementDuty: Service, CustomStringConvertible {
     let registry: Registry
 

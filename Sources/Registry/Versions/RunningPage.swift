@@ -3,7 +3,7 @@ import JSON
 import Postgres
 import Store
 
-/// Some activities of a type, the newest first, with what new schemas are tried on.
+/// Some activities of a type, the newest first, with the content that new schemas are tried on.
 ///
 /// A registration reads page after page before it locks the type, and the newest page again under the lock.
 struct RunningPage: Sendable {

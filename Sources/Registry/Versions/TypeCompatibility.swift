@@ -4,7 +4,7 @@ import JSON
 import JSONSchema
 import Store
 
-/// What new schemas of a type mean to the versions that phones decode now, and to the activities that run.
+/// The effects of new schemas of a type on the versions that phones decode now, and on running activities.
 ///
 /// A registration makes it, adds page after page of the activities before it locks the type, and answers with
 /// ``findings``.
@@ -58,7 +58,7 @@ struct TypeCompatibility: Sendable {
         }
     }
 
-    /// Each broken keyword is told once.
+    /// Reports each broken keyword once.
     private mutating func tryOut(
         _ schema: CompiledSchema,
         of part: SchemaPart,
@@ -79,8 +79,8 @@ struct TypeCompatibility: Sendable {
         }
     }
 
-    /// Whoever follows an activity by a widened version, unless enough such activities are known. Ask whether anybody
-    /// still has these app versions (``VersionUse``), and tell by ``add(_:of:)``.
+    /// The followers of an activity by a widened version, unless enough such activities are known. Ask whether anybody
+    /// still has these app versions (``VersionUse``), and report them with ``add(_:of:)``.
     func doubtful(_ activity: RunningPage.Activity) -> [Follower] {
         activity.appVersions.filter { appVersion in
             let version = version(of: appVersion)
@@ -97,7 +97,7 @@ struct TypeCompatibility: Sendable {
 
     // MARK: Findings
 
-    /// Differences with what runs as their proof: a place is named once.
+    /// The differences, proved by running activities. Each place is named once.
     var findings: [SchemaFinding] {
         var merged = differences.map { $0.finding(following[$0.version]) }
         for proof in breaks {

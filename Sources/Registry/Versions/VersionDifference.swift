@@ -10,13 +10,13 @@ struct VersionDifference {
     /// Whether the new version takes its place: its apps get content made for the new one.
     let isReplaced: Bool
 
-    /// Whether the new version lets states in that phones with the earlier one, which stays, cannot decode. What is
-    /// added to attributes does not matter here: those of an activity that runs never change.
+    /// Whether the new version allows states that phones with the earlier version, which stays, cannot decode.
+    /// Additions to attributes do not matter here: the attributes of a running activity never change.
     var isWidening: Bool { !isReplaced && part == .contentState && difference.breaks.contains(.earlierReaders) }
 
-    /// What is to be told about it. A difference to a version that is replaced breaks whatever runs; a widening beside
-    /// one that stays does where `following` decode that: nothing that makes use of it would be accepted for their
-    /// activities.
+    /// The finding about it. A difference from a replaced version is breaking if it breaks anything at all, because it
+    /// hits running activities. A widening beside a version that stays is breaking if `following` decode that version:
+    /// content that uses the widening would be refused for their activities.
     func finding(_ following: Following?) -> SchemaFinding {
         let hurt = isWidening ? following : nil
         let breaks = hurt != nil || (isReplaced && !difference.breaks.isEmpty)

@@ -2,14 +2,14 @@ import ActivityModel
 import Postgres
 import Store
 
-/// What a change of a type's versions would mean to what runs.
+/// The effects that a change of a type's versions would have on running activities.
 ///
 /// A registration looks ahead, page by page, before the transaction that changes the type: nothing of a locked type is
 /// accepted. A state that is accepted in between may be withheld unforeseen.
 struct VersionForesight: Sendable {
     /// The versions as they were.
     let before: TypeVersions
-    /// What new schemas would mean; nil for the same schemas.
+    /// The effects of new schemas; nil for the same schemas.
     let compatibility: TypeCompatibility?
     /// The app versions from which a newest state would be withheld and is not yet.
     let withheld: Set<String>

@@ -4,7 +4,7 @@ import Store
 /// An app version by which phones follow an activity.
 package struct Follower: Sendable, Hashable {
     package let activityKey: Int64
-    /// As the devices report it; empty for those that report none.
+    /// As the devices report it; empty for devices that report none.
     package let appVersion: String
 
     package init(activityKey: Int64, appVersion: String) {
@@ -22,10 +22,10 @@ package struct VersionUse: Sendable {
     let database: Database
     /// Devices that one statement looks at.
     let pageSize: Int
-    /// Where a follower was found last: looks begin there, so most read one row.
+    /// The device at which a follower was found last. Looks begin there, so most read one row.
     let lastFollowers: ExpiringCache<Follower, Int64>
 
-    /// Those that nobody uses.
+    /// The followers that nobody uses.
     ///
     /// - Throws: ``PostgresError``.
     package func unused(_ followers: [Follower]) async throws -> Set<Follower> {
@@ -50,7 +50,7 @@ package struct VersionUse: Sendable {
         }
     }
 
-    /// What one page holds.
+    /// The findings in one page.
     private struct PageOfDevices {
         /// Whether there may be followers whom nobody has looked at yet.
         let isOpen: Bool
@@ -63,7 +63,7 @@ package struct VersionUse: Sendable {
 
     private func look(_ follower: Follower, after deviceKey: Int64, limit: Int) async throws -> PageOfDevices {
         let rows = try await database.query(AppVersionRows.page(of: follower, after: deviceKey, limit: limit))
-        // Of an activity that was deleted nobody holds anything back.
+        // A deleted activity has no followers.
         let none = (false, Int64(0), Int64?.none, Int64?.none)
         let (isOpen, devices, last, found) = try rows.first(as: (Bool, Int64, Int64?, Int64?).self) ?? none
         return PageOfDevices(isOpen: isOpen, devices: devices, last: last, follower: found)

@@ -15,7 +15,7 @@ struct BatchWaves {
     private enum Kind: Hashable {
         case start, change, device, report
 
-        /// Whether several about the same subject may stand in one wave.
+        /// Whether one wave may hold several operations on the same subject.
         var keepsOrder: Bool { self == .change || self == .report }
     }
 

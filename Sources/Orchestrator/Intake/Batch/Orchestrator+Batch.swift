@@ -65,7 +65,7 @@ extension Orchestrator {
         return results
     }
 
-    /// The places of those for which there is room, as far as they say themselves how urgent they are.
+    /// The places of the operations that there is room for, by the urgency that they declare themselves.
     ///
     /// The others cost no look-up and no sorting. Under overload they are the majority, and the time is needed for ends and
     /// alerts.
@@ -106,7 +106,7 @@ extension Orchestrator {
 
 /// The operations of a wave by how they are carried out, with their places in the batch.
 private struct BatchParts: Sendable {
-    /// A start, which is carried out by itself.
+    /// A start. It is carried out on its own.
     struct Start: Sendable {
         let place: Int
         let id: ActivityID

@@ -52,7 +52,7 @@ struct CardCounts: Sendable {
         }
     }
 
-    /// Who is sent a change, by budget, and how many are not, by their state. An end is withheld from nobody;
+    /// Counts the cards that get a change, by budget, and the others, by their state. An end is never withheld.
     /// `versions` are the rows of ``AppVersionRows/selection(_:)`` as the change leaves them.
     func split(versions: Rows, isEnd: Bool) throws -> (cards: [BudgetClass: Int], withheld: [String: Int]) {
         var isWithheld: [String: Bool] = [:]

@@ -4,10 +4,10 @@ import Postgres
 import Registry
 import Store
 
-// A dry run takes the way of the real request up to its commit: the change is decided and written, what would be sent
-// is rendered from what was written, and the transaction is rolled back. So the two can never say different things.
+// A dry run runs the code of the real request up to its commit. It decides and writes the change, renders the pushes
+// from what was written, and rolls the transaction back. So the two can never say different things.
 extension Orchestrator {
-    /// What a start would send, and to whom.
+    /// The pushes that a start would send, and to whom.
     ///
     /// - Throws: As ``start(_:_:_:)``.
     package func dryRunStart(
@@ -30,7 +30,7 @@ extension Orchestrator {
             type: type,
             appVersions: try await AudienceVersions.read(request.audience, of: app, environment, from: database)
         )
-        // What takes long comes before the transaction.
+        // The slow part comes before the transaction.
         let counts = try await StartCounts.read(
             request.audience,
             of: app,
@@ -53,7 +53,7 @@ extension Orchestrator {
         }
     }
 
-    /// What an update would send, and to how many.
+    /// The pushes that an update would send, and to how many.
     ///
     /// - Throws: As ``update(_:_:_:idempotency:)``.
     package func dryRunUpdate(
@@ -66,7 +66,7 @@ extension Orchestrator {
         }
     }
 
-    /// What an end would send, and to how many.
+    /// The pushes that an end would send, and to how many.
     ///
     /// - Throws: As ``end(_:_:_:idempotency:)``.
     package func dryRunEnd(_ app: BundleID, _ id: ActivityID, _ request: EndRequest) async throws -> DryRunAnswer {
@@ -82,7 +82,7 @@ extension Orchestrator {
         let facts = try await facts(change.app, change.id)
         var command = try change.command(facts, await typeContext(change.app, facts.typeName))
         command = command.knowing(unused: try await unusedVersions([command]), change)
-        // What takes long, or a connection, comes first: in the transaction others wait for the activity.
+        // Work that is slow, or takes a connection, comes first: during the transaction others wait for the activity.
         let cards = try await CardCounts.read(facts.key, pageSize: settings.stretchSize, from: database)
         let identity =
             facts.delivery.usesChannel ? try await signing.identity(of: change.app, facts.environment) : nil

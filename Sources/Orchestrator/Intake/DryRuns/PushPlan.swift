@@ -6,7 +6,7 @@ import Postgres
 import Registry
 import Store
 
-/// What the newest change of an activity would be sent as, read within the transaction that has written it.
+/// The pushes of the newest change of an activity, read within the transaction that has written it.
 struct PushPlan {
     private let change: ChangeToSend
     private let activity: ActivitySnapshot
@@ -34,7 +34,9 @@ struct PushPlan {
 
     /// A push for each form of a start that the devices need which the audience reaches, and how many get none.
     ///
-    /// What a phone has left of its start budget is not looked at: it passes, and is another one when the start leaves.
+    /// A push for each form of a start that the reached devices need, and how many devices get none.
+    ///
+    /// Ignores the start budgets of the phones: they will have changed when the start leaves.
     func starts(
         for counts: StartCounts,
         _ type: TypeContext,
@@ -80,7 +82,7 @@ struct PushPlan {
         return (pushes.sorted { ($1.value, "\($0.key)") < ($0.value, "\($1.key)") }.map(start), withheld)
     }
 
-    /// What is known of the app versions of the audience.
+    /// The known facts about the app versions of the audience.
     private func decodings(on connection: PostgresConnection) async throws -> [String: StartVersions.Decoding] {
         let rows = try await connection.query(
             """
@@ -115,7 +117,7 @@ struct PushPlan {
 
     /// A push for each budget that cards are counted against, and one for the channel; and how many cards get none now.
     ///
-    /// `identity` is needed where there is a channel.
+    /// `identity` is required if there is a channel.
     func changes(
         for counts: CardCounts,
         _ identity: SigningIdentity?,
@@ -169,7 +171,7 @@ struct PushPlan {
     // MARK: The channel
 
     private struct Channel {
-        /// Stands for the id of a channel that Apple has not made yet.
+        /// A placeholder for the id of a channel that Apple has not made yet.
         static let unmade = APNSChannelID(stored: "(made when the activity starts)")
 
         let apnsID: APNSChannelID?

@@ -75,7 +75,8 @@ private struct Reach {
     let environment: APNSEnvironment
     let type: ActivityTypeName
 
-    /// Counts the devices that are named, or whose users are; each once, and none that ``all(_:)`` counts.
+    /// Counts the devices that the audience names itself or by their users. Counts each once, and skips those that
+    /// ``all(_:)`` counts.
     var named: Query {
         """
         WITH named AS (
@@ -100,7 +101,7 @@ private struct Reach {
         """
     }
 
-    /// Counts the users of whom nothing is registered.
+    /// Counts the users without a registered device.
     var unknownUsers: Query {
         """
         SELECT count(DISTINCT n.user_id) FROM unnest(\(audience.users.map(\.rawValue))) AS n(user_id)
@@ -198,6 +199,6 @@ private struct Reach {
                          WHERE \(TopicFollowing.follows("e.topic", device: "d.device_key", user: "d.user_id", of: "g.app"))))
         """
 
-    /// The columns of ``StartCounts/Sort``, of the device `d`, but for whether it has a token of the type.
+    /// The columns of ``StartCounts/Sort`` of the device `d`, except whether it has a token of the type.
     private static let sort = "d.os_version, d.activities_enabled, \(AppVersionRows.appVersion)"
 }

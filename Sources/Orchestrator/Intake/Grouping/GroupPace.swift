@@ -1,20 +1,22 @@
 /// How fast groups are carried out while more waits than they hold, and so how long what comes now would wait. Pure:
 /// time is an argument.
 ///
-/// While nothing is left behind, the pace says how much is asked for and not how much could be done; so it is
-/// forgotten.
+/// How fast groups are carried out while more waits than they hold, and so how long a new element would wait. Pure:
+/// time is an argument.
+///
+/// While the groups leave nothing behind, the pace shows the demand and not the capacity. So it is forgotten.
 struct GroupPace: Sendable {
-    /// What came of one stretch of time decides for the next: long enough for several groups, short enough to follow a
+    /// The rate of one stretch of time serves for the next. Long enough for several groups, short enough to follow a
     /// database that becomes slow.
     static let stretch = Duration.milliseconds(500)
 
-    /// The stretch that runs; nil while nothing is left behind.
+    /// The start of the current stretch; nil while the groups leave nothing behind.
     private var since: ContinuousClock.Instant?
     private var done = 0
     /// Elements a second in the stretch before; nil before the first is over.
     private var rate: Double?
 
-    /// A group of so many has been carried out, and others have begun as far as they may.
+    /// A group of `count` elements has been carried out, and as many others have begun as may.
     ///
     /// - `leavesMore`: whether there is enough left for another group, which may not begin yet.
     mutating func finished(_ count: Int, leavesMore: Bool, now: ContinuousClock.Instant) {
@@ -34,9 +36,9 @@ struct GroupPace: Sendable {
         done = 0
     }
 
-    /// How long it takes to begin with what comes behind so many; nil if that is not known.
+    /// How long an element behind `count` others waits until its group begins; nil if unknown.
     ///
-    /// A stretch that does not end tells as much as one that has ended: its pace is what it has brought so far.
+    /// A stretch that does not end counts, too, with its pace so far.
     func wait(behind count: Int, now: ContinuousClock.Instant) -> Duration? {
         guard let since else { return nil }
         let elapsed = since.duration(to: now)
@@ -46,7 +48,7 @@ struct GroupPace: Sendable {
     }
 }
 
-/// What waits in front of one who comes now.
+/// The queue in front of an element that comes now.
 struct Backlog: Sendable, Equatable {
     /// How many wait to be carried out.
     let count: Int

@@ -1,8 +1,8 @@
 /// Divides waiting work into groups. Several groups may run at a time. Pure: events in, groups out.
 ///
-/// Elements of one line are carried out in the order of their coming and never in two groups at once. The lines that
-/// have waited longest come first: those that hold something urgent before the others, but of four lines one is of the
-/// others, so that they go on, too. As long as something urgent waits, that one takes a quarter of a group at most.
+/// A line keeps its elements in order of arrival and is never in two groups at once. The lines that have waited longest
+/// come first, urgent lines before the others. Every fourth line is one of the others, so that they do not starve.
+/// While something urgent waits, that line takes a quarter of a group at most.
 struct GroupQueue<Line: Hashable, Element> {
     /// How groups are made up.
     struct Rules: Sendable {
@@ -10,8 +10,8 @@ struct GroupQueue<Line: Hashable, Element> {
         var groupSize: Int
         /// The most groups under way at the same time.
         var lanes: Int
-        /// While a group is under way, another is begun for so many elements at least: a small one is cheaper as a part
-        /// of the next.
+        /// The fewest elements that begin another group while one is under way. A smaller group is cheaper as a part of
+        /// the next.
         var worthALane: Int
         /// Whether a group may hold several elements of one line, in their order.
         var takesWholeLines: Bool
@@ -20,17 +20,18 @@ struct GroupQueue<Line: Hashable, Element> {
     /// Elements that are carried out together.
     struct Group {
         let elements: [Element]
-        /// That of each element.
+        /// The line of each element.
         fileprivate let lines: [Line]
 
-        /// Those at some places, ascending, with all that stands behind one in its line. Nil: none.
+        /// The elements at these ascending places. If one is among them, so are all later ones of its line. Nil if
+        /// `places` is empty.
         func part(at places: [Int]) -> Group? {
             guard !places.isEmpty else { return nil }
             return Group(elements: places.map { elements[$0] }, lines: places.map { lines[$0] })
         }
     }
 
-    /// What waits in a line.
+    /// The elements that wait in a line.
     private struct Waiting {
         var elements: [Element] = []
         /// Whether any of it is or was urgent since the line was last empty.
@@ -47,8 +48,8 @@ struct GroupQueue<Line: Hashable, Element> {
 
     private let rules: Rules
     private var waiting: [Line: Waiting] = [:]
-    /// Lines that have elements and are in no group, in the order in which they came to be so. One that has become
-    /// urgent stands in both; what stands there and is not so any more is passed over.
+    /// Lines that have elements and are in no group, in the order in which they became ready. A line that becomes
+    /// urgent is in both queues; the queues skip entries that no longer hold.
     private var urgent = FirstInFirstOut<Line>()
     private var others = FirstInFirstOut<Line>()
     /// How many elements are in those lines.
@@ -98,14 +99,14 @@ struct GroupQueue<Line: Hashable, Element> {
         return Group(elements: elements, lines: lines)
     }
 
-    /// A group has been carried out; what waits behind it in its lines may go on. The lines of a part that was not
-    /// carried out stay busy until that is given to ``caughtUp(_:)``.
+    /// Notes that a group was carried out, so that the next elements of its lines may follow. The lines of `part` stay
+    /// busy: it was not carried out, and ``caughtUp(_:)`` frees them later.
     mutating func finished(_ group: Group, but part: Group? = nil) {
         underWay -= 1
         free(group.lines, but: Set(part?.lines ?? []))
     }
 
-    /// What was left of a group that has ``finished(_:but:)`` has been carried out, in no lane.
+    /// The rest of a group that has ``finished(_:but:)`` was carried out, outside the lanes.
     mutating func caughtUp(_ part: Group) { free(part.lines, but: []) }
 
     private mutating func free(_ lines: [Line], but others: Set<Line>) {
@@ -146,7 +147,7 @@ struct GroupQueue<Line: Hashable, Element> {
     }
 }
 
-/// What came first leaves first.
+/// A first-in, first-out queue.
 private struct FirstInFirstOut<Element> {
     private var elements: [Element] = []
     private var start = 0
@@ -155,7 +156,7 @@ private struct FirstInFirstOut<Element> {
 
     mutating func append(_ element: Element) { elements.append(element) }
 
-    /// The first of which that is true; those before it are dropped.
+    /// The first element for which `isWanted` is true; drops the elements before it.
     mutating func popFirst(where isWanted: (Element) -> Bool) -> Element? {
         while start < elements.count {
             let element = elements[start]

@@ -8,35 +8,37 @@ import Synchronization
 /// The answer to a request of a group that would have to wait for somebody else.
 struct StillLocked: Error {}
 
-/// Carries out in groups what many ask for: what arrives while groups are under way makes up the next one.
+/// Carries out requests in groups: requests that arrive while groups are under way form the next group.
 ///
-/// A part of a group may have to wait for somebody else. It does so apart, and the others go on without it.
+/// A part of a group may have to wait for a lock of another transaction. That part waits separately, and the others
+/// continue.
 ///
-/// So the price of a round trip and of a durable commit is shared, and everybody is answered when the group is done
-/// that held their request.
+/// So requests share the cost of a round trip and of a durable commit. A caller gets the answer when the group that
+/// held the request is done.
 final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Sendable>: Sendable {
     typealias Answers = [Result<Answer, any Error>]
     typealias Queue = GroupQueue<Line, Waiting>
 
     struct Waiting: Sendable {
         let request: Request
-        /// Where the answer belongs.
+        /// The caller that gets the answer, at `place` among its answers.
         let caller: Caller
         let place: Int
     }
 
-    /// Answers requests, one answer for each in their order. If it is not patient, it answers with ``StillLocked`` what
-    /// it would have to wait for, and all behind that in the same line.
+    /// Answers requests, one answer for each in their order. If it is not patient, it does not wait for locks: it
+    /// answers the requests that need one with ``StillLocked``, and so all later ones of their lines.
     typealias CarryOut = @Sendable (_ requests: [Request], _ isPatient: Bool) async throws -> Answers
 
-    /// While so many parts of groups wait for somebody else, further groups wait in their lanes: each has a connection.
+    /// The most parts of groups that wait for locks outside the lanes. Further groups wait in their lanes, because each
+    /// part has a connection.
     private static var mostApart: Int { 2 }
 
     private struct State {
         var queue: Queue
         var pace = GroupPace()
         var isClosed = false
-        /// Parts of groups that wait for somebody else, in no lane.
+        /// Parts of groups that wait for locks, outside the lanes.
         var apart = 0
 
         func backlog(now: ContinuousClock.Instant) -> Backlog {
@@ -55,7 +57,7 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
     /// - Parameters:
     ///   - name: what the requests are, for the log.
     ///   - rules: how groups are made up.
-    ///   - logger: told of groups that fail.
+    ///   - logger: gets the groups that fail.
     ///   - now: the clock.
     ///   - carryOut: answers a group. If the server refuses a group, each request is tried on its own. Any other error is
     ///     the answer to all.
@@ -74,7 +76,7 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
         (arrivals, arrived) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// What waits to be carried out, at this moment.
+    /// The requests that wait to be carried out, at this moment.
     var backlog: Backlog {
         let now = now()
         return state.withLock { $0.backlog(now: now) }
@@ -82,8 +84,8 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
 
     /// Returns when all are carried out. Requests of one line keep their order.
     ///
-    /// - `admit`: decides for each of them, by what waits at that moment, whether it may wait, too; what it throws is
-    ///   the answer. Nobody else comes in between.
+    /// - `admit`: decides for each of them, by the backlog at that moment, whether it may wait, too. An error that it
+    ///   throws is the answer. Nobody else comes in between.
     /// - `isUrgent`: whether a request goes before those that are not, with all that waits before it in its line.
     /// - Returns: One answer for each request; 503 while the daemon is stopping.
     func submit(
@@ -135,7 +137,7 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
         }
     }
 
-    /// Goes on with the next group as long as there is one.
+    /// Carries out this group and then the next ones, as long as there are any.
     private func work(from first: Queue.Group) async {
         await withDiscardingTaskGroup { apart in
             var next: Queue.Group? = first
@@ -160,7 +162,7 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
         }
     }
 
-    /// Carries out what has to wait for somebody else, and then what has come behind it.
+    /// Carries out a part that has to wait for locks, and then the next groups.
     private func wait(for part: Queue.Group) async {
         let answers = await answers(to: part.elements.map(\.request), isPatient: true)
         let next = state.withLock { state in
@@ -172,12 +174,12 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
         if let next { await work(from: next) }
     }
 
-    /// The places of those that have to wait for somebody else.
+    /// The places of requests that have to wait for a lock.
     private static func locked(_ answers: Answers) -> [Int] {
         answers.indices.filter { if case .failure(is StillLocked) = answers[$0] { true } else { false } }
     }
 
-    /// Answers all, but for those that have no answer yet.
+    /// Answers the requests. `butLocked`: except those that still wait for a lock.
     private func tell(_ answers: Answers, to group: Queue.Group, butLocked: Bool) {
         let locked = butLocked ? Set(Self.locked(answers)) : []
         for (place, waiting) in group.elements.enumerated() where !locked.contains(place) {
@@ -204,7 +206,7 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
         }
     }
 
-    /// Whoever waits for a number of answers.
+    /// A caller that waits for a number of answers.
     final class Caller: Sendable {
         private struct State {
             var answers: [Result<Answer, any Error>?]

@@ -2,17 +2,17 @@ import Postgres
 import Store
 
 /// Puts cards that show the newest state on their ring, in the transaction that stores them, if nobody serves the ring.
-/// Then no worker is woken to find that nothing is owed to them.
+/// That saves waking a worker for cards that are up to date.
 ///
 /// Else only a worker with the lease puts somebody on a ring (``CatchUpTurn``): a walk may have come by the card
-/// already when its transaction commits. Here the ring's row, held until then, takes the place of the lease. Whoever
-/// accepts a change, leases the ring or divides it changes that row, and so comes before or after:
+/// already when its transaction commits. Here the ring's row, held until then, takes the place of the lease. A
+/// transaction that accepts a change, leases the ring or divides it changes that row, so it comes before or after:
 /// - Before: the ring is due, leased or past the revision that the card shows, and the card is served by its own row.
 /// - After: the card is among the riders that a worker reads. A change that was to pass an empty ring (``EmptyRing``) sees
 ///   that `wakes` has moved. It wakes the ring instead.
 ///
-/// Nobody waits here for a row that is held. A ring that is due is left alone, lest reports that come one after the
-/// other keep workers from leasing it.
+/// Nobody waits here for a row that is held. Leaves a due ring alone: a series of reports could otherwise keep workers
+/// from leasing it.
 enum Boarding {
     /// The statement for cards that the transaction has stored, with rows that are due.
     static func statement(_ cards: [CardKey]) -> Query {

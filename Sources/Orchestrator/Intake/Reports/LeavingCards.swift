@@ -8,7 +8,7 @@ import Store
 /// alone, and is only counted no more. One that is gone, or whose token must not be sent to, is forgotten at once
 /// (promise 9).
 enum LeavingCards {
-    /// What becomes of the starts of these cards.
+    /// The new state of the starts of these cards.
     enum StartState: String {
         /// No audience starts the device again.
         case settled

@@ -19,7 +19,7 @@ extension Orchestrator {
         return device
     }
 
-    /// The same for a caller who is told nothing of the device: the bearer of a ticket.
+    /// The same for the bearer of a ticket, who gets no facts about the device.
     ///
     /// - Returns: Nil if all of the report was taken, else why not.
     /// - Throws: 404 for an unknown app.

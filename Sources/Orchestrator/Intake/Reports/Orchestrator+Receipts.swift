@@ -9,7 +9,7 @@ extension Orchestrator {
 
     /// Records which revisions an app saw on the cards of a device.
     ///
-    /// A receipt of an unknown card or revision is ignored, and so is one that is no news. Whatever an app says here
+    /// Tally ignores a receipt of an unknown card or revision, and one that brings no news. Whatever an app says here
     /// changes no push.
     ///
     /// - Throws: 429 while the daemon has too much to accept.

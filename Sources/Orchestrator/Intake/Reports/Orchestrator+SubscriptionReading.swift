@@ -38,7 +38,7 @@ extension Orchestrator {
 
     private typealias KeyedCard = (key: Int64, subscription: SubscriptionResource)
 
-    /// The columns of a card. What a rider was sent says its ring, or its channel.
+    /// The columns of a card. The ring or the channel says what a riding card was sent.
     static let cardColumns = """
         d.device_id, s.mode::text, s.state::text, s.reason,
         CASE WHEN s.state <> 'riding' THEN s.known_revision

@@ -6,18 +6,18 @@ package import Registry
 import Store
 
 extension Orchestrator {
-    /// Takes what an app reports of one card. What the card lacks is sent at once (promise 7).
+    /// Takes the report of an app about one card. Anything that the card lacks is sent at once (promise 7).
     ///
     /// A report with an older generation than the stored one changes nothing. A report may leave out what the card
     /// shows. Then the card counts as showing what its start or the last accepted push carried. A token that replaces
     /// another is sent what the phone has not confirmed, because pushes to the old token may be lost. If the 8 hours of
-    /// the card are over, the answer is `over` and nothing is sent.
+    /// the card are over, the answer is `over` and Tally sends nothing.
     ///
     /// `ticket`: what the caller has instead of a key. One that names no activities is good for those that its device
     /// or user has a part in (``TicketedCard``).
     ///
-    /// - Throws: 404 for an unknown activity; 403 if the ticket is not for it, whether or not it is there; 422 for a
-    ///   device that is unknown and names no environment, or the other one.
+    /// - Throws: 404 for an unknown activity; 403 if the ticket is not for it, whether or not it exists; 422 for a
+    ///   device of the other environment, or for an unknown device without an environment.
     package func subscribe(
         _ app: BundleID,
         _ activity: ActivityID,

@@ -8,9 +8,9 @@ import Store
 /// One transaction of reports, of as many devices. Each is judged on its own; one that is refused changes nothing and
 /// does not disturb the others.
 ///
-/// Nearly always we know whether the devices' apps can decode what the activities send. Where we do not, another
-/// transaction takes the report. It locks types and activities before anything else (``AppVersionAdmission``). A device
-/// that has a new version of the app is taken alone, because that may concern its other cards.
+/// Nearly always we know whether the devices' apps can decode what the activities send. If not, another transaction
+/// takes the report. It locks types and activities before anything else (``AppVersionAdmission``). A device that has a
+/// new version of the app is taken alone, because that may concern its other cards.
 struct ReportGroup {
     private struct Start {
         let revision: Revision?
@@ -21,24 +21,24 @@ struct ReportGroup {
     private let connection: PostgresConnection
     /// The key of each report's device, or why it is refused.
     private var devices: [Result<Int64, Problem>?]
-    /// Those whose devices have another version of the app now, or another installation of it.
+    /// Reports whose devices now have another version of the app, or another installation of it.
     private var renewed: Set<Int> = []
-    /// Those of another installation than the stored one, with which generations begin anew.
+    /// Reports of another installation than the stored one, whose generations count from the beginning again.
     private var reinstalled: Set<Int> = []
-    /// Those of an installation that was replaced; they change nothing.
+    /// Reports of an installation that was replaced; they change nothing.
     private var stale: Set<Int> = []
-    /// Those that are left to other transactions.
+    /// Reports that are left to other transactions.
     private var left: Set<Int> = []
     /// Whether the transaction announces work.
     private var givesWork = false
 
     typealias Answer = Result<SubscriptionAnswer, any Error>
 
-    /// What came of one transaction.
+    /// The outcome of one transaction.
     private struct Outcome {
         /// In the order of the reports; nil for those that are left.
         var answers: [Answer?] = []
-        /// The places of those that are left, each to a transaction of its own.
+        /// The places of reports that each need a transaction of their own.
         var alone: [Int] = []
         var givesWork = false
         /// The cards whose update tokens were reported.
@@ -47,7 +47,7 @@ struct ReportGroup {
 
     /// Accepts reports. `wakeUps` are told when there is something to send.
     ///
-    /// - Returns: One result per report, in their order: ``OutdatedType`` for those that have to be judged anew. Errors
+    /// - Returns: One result per report, in their order: ``OutdatedType`` for reports that must be judged again. Errors
     ///   of the database are thrown instead.
     static func accept(
         _ reports: [CardReport],
@@ -55,7 +55,7 @@ struct ReportGroup {
         waking wakeUps: WakeUps
     ) async throws -> [Answer] {
         var answers: [Answer?] = Array(repeating: nil, count: reports.count)
-        // Those of a transaction each; the last is the next.
+        // The reports of a transaction each; the last is the next.
         var groups = [Array(reports.indices)]
         while let places = groups.popLast() {
             var alone: [Int] = []
@@ -161,8 +161,8 @@ struct ReportGroup {
     /// Looks up devices and channels, and takes note of new versions of single ones.
     ///
     /// The devices are locked: no start is claimed for one until its card can be seen (``StartClaims``). That costs
-    /// nothing where a card is new, which refers to its device, and is done before anything else is locked, as a
-    /// registration does.
+    /// nothing for a new card, whose row locks its device anyway. It comes before all other locks, as in a
+    /// registration.
     private mutating func findDevices() async throws {
         let cards = reports.map(\.card)
         let apps = cards.map(\.app.rawValue)
@@ -336,7 +336,7 @@ struct ReportGroup {
         }
     }
 
-    /// Why a device cannot be made of a report; nil if it can.
+    /// Why a report cannot create its device; nil if it can.
     private func refusal(ofUnknown report: CardReport, _ channels: [Int64: [String]]) -> Problem? {
         guard let environment = report.card.request.environment else {
             return .invalidRequest(
@@ -420,7 +420,7 @@ struct ReportGroup {
         mode: String?, state: String?, generation: Int64?, revision: Int64, activityState: String
     )
 
-    /// - Returns: What the cards have come to that are shown, the stored ones among them.
+    /// - Returns: The new rows of the cards in `shown`, which include the stored ones.
     private mutating func store(
         _ reports: [SettledReport],
         showing shown: [CardKey],
@@ -451,13 +451,13 @@ struct ReportGroup {
         )
         for (activity, device, mode, state, generation, revision, activityState, isOwed) in stored {
             rows[CardKey(activityKey: activity, deviceKey: device)] = (mode, state, generation, revision, activityState)
-            // What only has to get on its ring waits for the dispatcher's next look, with all others that do.
+            // A card that only has to join its ring waits for the dispatcher's next look, with all others like it.
             if isOwed { givesWork = true }
         }
         return rows
     }
 
-    /// The statement that reads what the cards have come to, and announces those that are owed something.
+    /// The statement that reads the new rows of the cards, and announces the cards that are owed something.
     private func readingAndAnnouncing(_ cards: [CardKey]) -> Query {
         """
         WITH cards AS MATERIALIZED (

@@ -6,7 +6,7 @@ import Store
 
 /// The statements that store reports of cards of one kind: `subscriptions` has one row for each card.
 struct ReportRows {
-    /// What reports have in common that one statement stores.
+    /// The properties that all reports of one statement share.
     struct Kind: Hashable {
         /// How the cards are reached.
         enum Reach: Hashable {
@@ -47,8 +47,8 @@ struct ReportRows {
         }
     }
 
-    /// The row is kept, or made, so that a start that is still on its way to that card is not taken for one that waits.
-    /// The end of a card is none of another one that the phone shows of the activity.
+    /// Keeps or makes the row, so that a start that is still on its way to that card does not count as waiting. The end
+    /// of one card leaves another card of the same activity on the phone alone.
     private var ended: Query {
         """
         INSERT INTO subscriptions AS s (activity_key, device_key, mode, state, generation, activitykit_id)
@@ -72,9 +72,9 @@ struct ReportRows {
         kind.hasGeneration ? "EXCLUDED.generation" : "s.generation"
     }
 
-    /// Whether a report changes the row `s`. One of an older generation does not, lest it erase a newer token. Where
-    /// the stored card or its token is gone there is none to erase: a report of another card is taken then, also from
-    /// an app that counts from 1 for each card.
+    /// Whether a report changes the row `s`. One of an older generation does not, because it could erase a newer token.
+    /// If the stored card or its token is gone, there is no token to erase. Then a report of another card is taken,
+    /// also from an app that counts from 1 for each card.
     private static func isNewer(_ kind: Kind) -> String {
         "(s.generation <= \(newGeneration(kind)) OR (s.state IN ('over', 'dead') AND \(namesOtherCard)))"
     }
@@ -82,28 +82,28 @@ struct ReportRows {
     /// Whether ActivityKit's id says that a report is of another card than the one `s` that is stored.
     private static let namesOtherCard = "coalesce(s.activitykit_id <> EXCLUDED.activitykit_id, false)"
 
-    /// The new token is served by its own row first. A worker gives the row back to the ring when it has the newest
-    /// state, so that no change falls between a registration and a walk that goes on at the same moment.
+    /// The row itself serves the new token first. A worker gives the row back to the ring when it has the newest state,
+    /// so that a registration during a walk misses no change.
     ///
     /// A card that was started is sent the alert of the newest change if it lacks that change. It is sent no alert that
-    /// its start brought. A card that just joined is sent the state without an alert. A card that waits to be ended, and
-    /// had no token so far, goes on waiting for that.
+    /// its start brought. A card that just joined is sent the state without an alert. A card that is to be ended as
+    /// soon as it has a token keeps waiting for its end.
     ///
     /// A card that was there before is still owed the alerts that it has not heard. That holds after its token was
     /// rejected. It holds after its token died if the token or ActivityKit's id shows that it is the same card. Without
-    /// such proof its user may have dismissed it, and this may be another card. An alert of the state that a card shows
-    /// counts as heard.
+    /// such proof it may be another card, because the user may have dismissed the first one. An alert of the state that
+    /// a card shows counts as heard.
     ///
-    /// Without `known_revision` a card is believed to have what its start or the last accepted push carried. But a
-    /// token that replaces another may have been void for some of those pushes, which APNs accepts all the same; what
-    /// the phone itself did not confirm is therefore sent once more (``CatchUpTurn``). So is what a card has been sent
-    /// that says under the same token that it shows an older state: that push may be lost, or still on its way.
+    /// Without `known_revision` Tally assumes that a card shows what its start or the last accepted push carried. But
+    /// the token that this one replaces may have been void for some of those pushes; APNs accepts such pushes all the
+    /// same. So Tally sends again what the phone itself did not confirm (``CatchUpTurn``). A card that reports an older
+    /// state under the same token also gets the newest one again: that push may be lost, or still on its way.
     ///
-    /// A card whose row another card has is ended under the token that it says.
+    /// If another card has the row, this one is ended under the token that it reports.
     ///
-    /// A card that has not begun is sent nothing, if the policy of its type says so (``PendingUpdates/wait``), but its
-    /// end. The policy counts that is there at the report. Once the card has begun it is sent the newest state, also if
-    /// APNs took that before: nobody knows what iOS makes of a push to a card that it does not show yet.
+    /// A card that has not begun gets only its end, if the policy of its type says so (``PendingUpdates/wait``). The
+    /// policy at the time of the report counts. Once the card has begun, Tally sends it the newest state, even if APNs
+    /// accepted that before. It is unknown what iOS does with a push to a card that it does not show yet.
     private var token: Query {
         """
         WITH past AS (
@@ -203,16 +203,16 @@ struct ReportRows {
         """
     }
 
-    /// A revision that there is not proves nothing: the card may be of an activity of that name before this one. So it
-    /// is sent the newest state, as one that has just joined.
+    /// A revision that does not exist proves nothing: the card may belong to an earlier activity of the same name. So
+    /// Tally sends it the newest state, as to a card that has just joined.
     private static let known = """
         CROSS JOIN LATERAL (
             SELECT CASE WHEN r.revision > a.revision THEN 0 ELSE r.revision END AS revision
         ) AS known
         """
 
-    /// Whether the row `s` waits after a failure, and the report brings the same token. The pause goes on then (promise
-    /// 2): an app reports its tokens at each launch.
+    /// Whether the row `s` waits after a failure, and the report brings the same token. Then the pause continues
+    /// (promise 2): an app reports its tokens at each launch.
     private static let isPausing = """
         (s.state = 'due' AND s.failures > 0 AND s.mode = 'token'
          AND coalesce(s.update_token = EXCLUDED.update_token, false))
@@ -232,14 +232,15 @@ struct ReportRows {
     /// Whether the row `s` or the report says that the card has not begun: the 8 hours of a card count from its beginning.
     private static let isOrWasPending = "(s.pending_since IS NOT NULL OR EXCLUDED.pending_since IS NOT NULL)"
 
-    /// Whether a report says of the card `s` that it has begun, as the one before, or that it has not, as the one before.
+    /// Whether a report agrees with the one before whether the card `s` has begun.
     private static let isAsBegunAsBefore = "((s.pending_since IS NULL) = (EXCLUDED.pending_since IS NULL))"
 
-    /// After so many hours a new card is to continue the card, by the policy `p`; null: never.
+    /// The hours after which a new card continues the card, by the policy `p`; null: never.
     private static let continuation = "\(StoredJSON.text(at: "{continue_after_hours}", of: "p.policy"))::integer"
 
-    /// Whether a report is of another card than the one `s` that is stored: ActivityKit says so, or the phone has said
-    /// that the one before is gone, or its 8 hours are over and this token is not its.
+    /// Whether a report is of another card than the stored one `s`. That is so if ActivityKit says so, or the phone has
+    /// said that the stored card is gone. It is also so if the 8 hours of the stored card are over and this token is
+    /// not its token.
     private static let isOtherCard = """
         (\(namesOtherCard)
          OR (s.state = 'over' AND s.reason IS DISTINCT FROM '\(OverReason.expired.rawValue)')
@@ -247,8 +248,8 @@ struct ReportRows {
              AND NOT coalesce(s.activitykit_id = EXCLUDED.activitykit_id, false)))
         """
 
-    /// What a withheld card `s` has heard. It is owed no alert of a state that its app could not decode. That holds even
-    /// if no worker has found yet that its app can decode the newer states.
+    /// The newest alert that a withheld card `s` has heard. It is owed no alert of a state that its app could not
+    /// decode. That holds even if no worker has found yet that its app can decode the newer states.
     private static let heardWithheld = """
         coalesce((
             SELECT greatest(s.heard_revision, CASE WHEN NOT v.is_withheld THEN v.decodes_from - 1 END)
@@ -257,8 +258,8 @@ struct ReportRows {
         ), EXCLUDED.heard_revision)
         """
 
-    /// A card that joined its channel after the newest broadcast is owed another one. Those who join within a second of
-    /// each other share it: a broadcast goes to everybody who listens.
+    /// A card that joined its channel after the newest broadcast is owed another one. Cards that join within a second
+    /// of each other share it: a broadcast goes to everybody who listens.
     private var channel: Query {
         """
         INSERT INTO subscriptions AS s (activity_key, device_key, mode, state, frequent, generation, known_revision,

@@ -13,7 +13,7 @@ struct ReportedCard: Sendable {
     let device: DeviceID
     let request: SubscriptionRequest
     var idempotencyKey: IdempotencyKey?
-    /// What it came with, if that names no activities: only who has a part in the activity may report then.
+    /// The ticket it came with, if that names no activities. Then only somebody with a part in the activity may report.
     var ticket: RegistrationTicket?
 
     var name: ActivityFacts.Name { ActivityFacts.Name(app: app, id: activity) }

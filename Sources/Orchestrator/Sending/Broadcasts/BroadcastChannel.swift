@@ -9,10 +9,10 @@ struct BroadcastChannel: Sendable {
     let apnsID: APNSChannelID?
     let storage: ChannelStorage
     let state: ChannelState
-    /// Subscribers that joined later than the newest broadcast. Those that may have, by a start whose time is over, count
-    /// as one.
+    /// Subscribers that joined later than the newest broadcast. Cards that may have joined by a start whose time is
+    /// over count as one.
     let behind: Int
-    /// Whether so many cards are owed a broadcast that they are not marked in one statement.
+    /// Whether too many cards are owed a broadcast to mark them in one statement.
     let isCrowded: Bool
     /// The database's clock when it was read.
     let readAt: PGTimestamp
@@ -25,8 +25,8 @@ struct BroadcastChannel: Sendable {
 }
 
 extension BroadcastChannel {
-    /// The statement whose rows ``read(_:)`` reads; there is none if an activity has no channel, or has lost it.
-    /// More cards than a `crowd` are not counted.
+    /// The statement whose rows ``read(_:)`` reads. It has no row if an activity has no channel, or has lost it. More
+    /// cards than a `crowd` are not counted.
     static func selection(_ activityKey: Int64, crowd: Int) -> Query {
         """
         SELECT c.channel_id::text, c.apns_channel_id, c.storage::text, c.state::text,

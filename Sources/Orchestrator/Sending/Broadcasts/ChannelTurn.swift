@@ -40,7 +40,7 @@ struct ChannelTurn: Sendable {
     }
 
     /// The statement for an activity that ended before its channel was made: it needs none. Apple may have made one all
-    /// the same and the answer was lost, so somebody has to look, also where the app has no other channel.
+    /// the same, and the answer was lost. So a sweep has to look, even if the app has no other channel.
     static func withdrawal(of activityKey: Int64) -> Query {
         """
         WITH withdrawn AS (
@@ -62,8 +62,8 @@ struct ChannelTurn: Sendable {
     /// The statement that moves a `limit` of the cards that are owed a broadcast to another state. Cards are locked in
     /// the order in which everybody locks them (``CardKey``).
     ///
-    /// A `reason` of nil stays as it is. `revision` is what the cards know now, or nil if they know no more than before.
-    /// `readAt` selects those that were reported before then, and nil all.
+    /// A `reason` of nil stays as it is. The given `revision` is what the cards know now, or nil if they know no more
+    /// than before. A given `readAt` selects only cards that were reported before then.
     private static func settled(
         _ state: SubscriptionState,
         because reason: OverReason? = nil,
@@ -100,7 +100,7 @@ struct ChannelTurn: Sendable {
         switch carousel.next {
         case .send(let next, let alert, _, _): (revision, alertRevision, isRepeat) = (next, alert, false)
         case .rest where channel.behind > 0:
-            // What is held back leaves when its own time comes, and reaches them, too.
+            // A change that is held back leaves at its own time, and reaches late joiners, too.
             if let wait = repeatWait(on: channel) { return .early(min(wait, activity.hold ?? wait)) }
             (revision, alertRevision, isRepeat) = (carousel.completed, nil, true)
         case .rest: return .idle
@@ -133,7 +133,7 @@ struct ChannelTurn: Sendable {
             }
             return try await complete(carousel, alertRevision == nil ? nil : change.timestamp, with: statements)
         case .retry, .credential, .unknown, .notSent, .channelGone, .tokenDead, .tokenRejected:
-            // What the walk has turned to is kept, so that an alert is still owed when the failure is over.
+            // Keeps the revision that the walk has turned to, so that its alert is still owed after the failure.
             let statements = mayHaveArrived ? news : ChangeStore.passed(carousel, under: lease)
             try await orchestrator.segments.acknowledge(lease, carousel, hasFailed: true, with: statements)
             if outcome.class == .channelGone, channel.isSettled {
@@ -147,9 +147,9 @@ struct ChannelTurn: Sendable {
     /// behind.
     private static let repeatInterval = Duration.seconds(10)
 
-    /// How long nothing is repeated yet; nil: it may be now. Nobody waits longer for the newest state than for a push
-    /// that is tried again (promise 2). Where the clock was set back since the last broadcast, nobody waits: that would
-    /// be for as long as the step.
+    /// How long until a repeat may leave; nil: it may now. Nobody waits longer for the newest state than for a push
+    /// that is retried (promise 2). If the clock was set back since the last broadcast, nobody waits: the wait would be
+    /// as long as the step.
     private func repeatWait(on channel: BroadcastChannel) -> Duration? {
         guard let sincePush = channel.sincePush, sincePush >= .zero else { return nil }
         let wait = min(Self.repeatInterval, orchestrator.settings.retryCap) - sincePush
@@ -172,7 +172,7 @@ struct ChannelTurn: Sendable {
         return hasRested ? .rested : .worked
     }
 
-    /// The change goes to the channel that takes the place of a lost one, if the activity goes on.
+    /// Gives up a lost channel. If the activity still runs, the change goes to its new channel.
     private func giveUp(
         _ channel: BroadcastChannel,
         _ apnsID: APNSChannelID,
@@ -192,8 +192,8 @@ struct ChannelTurn: Sendable {
         }
     }
 
-    /// What is repeated for those who joined late brings no alert. Where its stamp was broadcast with one, these are
-    /// other bytes, which need a stamp of their own (promise 3).
+    /// A repeat for late joiners brings no alert. If its stamp was broadcast with an alert, the repeat has other bytes,
+    /// which need a stamp of their own (promise 3).
     private func changeToSend(
         _ revision: Revision,
         isRepeat: Bool,
@@ -218,7 +218,7 @@ struct ChannelTurn: Sendable {
         return change.kind == .end ? .ten : .five
     }
 
-    /// Nil if the end was accepted or sending was halted meanwhile: then nothing has left.
+    /// Nil if the end was accepted or sending was halted meanwhile: then no push has left.
     private func push(
         _ change: ChangeToSend,
         _ alertRevision: Revision?,
@@ -264,8 +264,8 @@ struct ChannelTurn: Sendable {
         return outcome
     }
 
-    /// The statement for an accepted broadcast: who had reported before the channel was read for it has it now; who
-    /// reported since, or at that very moment, is still owed one. It marks a `limit` of them.
+    /// The statement for an accepted broadcast. Cards that reported before the channel was read for it have it now.
+    /// Cards that reported later, or at that very moment, are still owed one. It marks at most `limit` cards.
     static func caughtUp(_ revision: Revision, of activityKey: Int64, before readAt: PGTimestamp, limit: Int) -> Query {
         settled(.riding, knowing: revision, before: readAt, activityKey, limit: limit)
     }
@@ -278,7 +278,7 @@ struct ChannelTurn: Sendable {
         }
     }
 
-    /// Phones that may still come are told first (``LateStarts``).
+    /// Phones that may still come get the end first (``LateStarts``).
     private func deletion(of channel: BroadcastChannel) -> Query {
         """
         UPDATE channels

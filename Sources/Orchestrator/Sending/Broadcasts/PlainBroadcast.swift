@@ -7,14 +7,14 @@ import Store
 /// A leased channel whose whole work is to broadcast one routine change.
 ///
 /// Most changes of a busy day are such: the clock of each of hundreds of matches. A ``SegmentGroup`` reads many in one
-/// statement and stores what came of them in another. A ``ChannelTurn`` does all else for a channel.
+/// statement and stores their outcomes in another. A ``ChannelTurn`` does all else for a channel.
 ///
 /// A channel that is behind is served so as well: if it were served alone, whoever falls behind under load would stay behind.
 final class PlainBroadcast: Sendable {
     let lease: SegmentLease
     /// ``SegmentProgress/wakes`` when it was read.
     let wakes: Int64
-    /// What it has broadcast so far.
+    /// The revision that it broadcast last.
     let begun: Revision
     /// Failures in a row.
     let failures: Int
@@ -26,7 +26,7 @@ final class PlainBroadcast: Sendable {
     /// Whether it was made so long ago that all of Apple's hosts know it.
     let isSettled: Bool
 
-    /// What follows the columns of the ``RoutineUpdate``, in its order.
+    /// The columns after those of the ``RoutineUpdate``, in their order.
     private enum Column: Int {
         case wakes, begun, failures, owner, channelID, apnsID, storage, isSettled
 
@@ -46,7 +46,7 @@ final class PlainBroadcast: Sendable {
         isSettled = try row.decode(at: Column.isSettled.index)
     }
 
-    /// What is merged into the change once it was sent; nil if it comes next.
+    /// The revisions to merge into the change once it was sent; nil if the change is the next revision.
     private var jump: ChangeStore.Jump? {
         guard change.revision > begun + 1 else { return nil }
         return ChangeStore.Jump(activityKey: lease.activityKey, after: begun, into: change.revision)
@@ -82,16 +82,15 @@ final class PlainBroadcast: Sendable {
 }
 
 extension PlainBroadcast {
-    /// Of the leased channels, those that the rows of a ``selection(_:of:)`` tell of. The others have more to do, or
-    /// nothing.
+    /// The leased channels that are in the rows of a ``selection(_:of:)``. The others have more to do, or nothing.
     static func read(_ leases: [SegmentLease], _ rows: Rows) throws -> [PlainBroadcast] {
         try RoutineUpdate.read(rows, of: leases, ownerColumn: Column.owner.index, PlainBroadcast.init)
     }
 
     /// Selects the plain broadcasts among the channels of some activities that a daemon has leased.
     ///
-    /// A broadcast is plain if only routine changes have come since the last one, and no phone is owed a repeat. Where an
-    /// alert has failed, a walk has begun, and a ``ChannelTurn`` goes on with it.
+    /// A broadcast is plain if only routine changes have come since the last one, and no phone is owed a repeat. If an
+    /// alert has failed, a walk has begun, and a ``ChannelTurn`` continues it.
     static func selection(_ keys: [Int64], of daemon: UUID) -> Query {
         """
         SELECT \(unescaped: RoutineUpdate.columns), s.wakes, s.completed_revision, s.failures, s.lease_owner::text,

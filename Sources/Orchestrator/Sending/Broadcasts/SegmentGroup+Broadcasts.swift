@@ -6,8 +6,8 @@ import Store
 
 /// How a group serves channels.
 extension SegmentGroup {
-    /// Sends a plain broadcast. The sender does not check again whether it may go on, because one push to one channel
-    /// is over at once (promise 5).
+    /// Sends a plain broadcast. The sender does not check again whether it may continue, because one push to one
+    /// channel is over at once (promise 5).
     func push(_ broadcast: PlainBroadcast) async throws -> PushOutcome {
         let (activity, change) = (broadcast.activity, broadcast.change)
         let identity = try await orchestrator.signing.identity(of: activity.bundleID, activity.environment)

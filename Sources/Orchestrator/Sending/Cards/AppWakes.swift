@@ -14,7 +14,7 @@ import Store
 struct AppWakes: Sendable {
     let orchestrator: Orchestrator
     let addressee: Addressee
-    /// Those of the activity whose apps are to be woken; all have a device token.
+    /// The cards of the activity whose apps are to be woken. All have a device token.
     let cards: [WatchedCard]
 
     /// How long the claim of a card lasts: until its push is answered and the outcome is stored.
@@ -25,7 +25,7 @@ struct AppWakes: Sendable {
     /// How long APNs keeps one for a phone that is away, in seconds.
     private static let expiration: Int64 = 3600
 
-    /// What one push can be sent for: the activity, and what its pushes say of it.
+    /// The activity that one push is sent for, with the type name that the push carries.
     struct Addressee: Hashable, Sendable {
         let activity: ActivityNames
         let typeName: ActivityTypeName
@@ -41,8 +41,8 @@ struct AppWakes: Sendable {
         }
     }
 
-    /// Sends one to each of the cards' devices, and records what came of it. What fails for a reason of the database is
-    /// tried again when the claim is over.
+    /// Sends one to each of the cards' devices, and records the outcomes. If the database fails, another try follows
+    /// when the claim expires.
     func send() async {
         do {
             guard let (batch, detail) = try await batch() else {
@@ -108,7 +108,7 @@ struct AppWakes: Sendable {
         return (batch, detail)
     }
 
-    /// What certainly did not leave is tried again, everything else was a wake-up.
+    /// Retries wake-ups that certainly did not leave. All others count as sent.
     private func settlement(_ answers: BatchOutcome) -> [Query] {
         var deaths: [DeviceTokens.Death] = []
         var unsent: Set<Int> = []
@@ -129,7 +129,8 @@ struct AppWakes: Sendable {
             + (unsent.isEmpty ? [] : [WatchedCard.notWoken(unsent.sorted().map { cards[$0] }, again: Self.pause)])
     }
 
-    /// In a task of its own: what was answered is true when the daemon stops, too, and would be sent twice.
+    /// Runs in a task of its own. Otherwise a stopping daemon would lose the answers, and another would send the pushes
+    /// again.
     private func store(_ statements: [Query]) async throws {
         let database = orchestrator.database
         try await Task {
@@ -139,7 +140,7 @@ struct AppWakes: Sendable {
 }
 
 extension ActivityID {
-    /// What ordinary pushes say to the app of an activity, beside `aps`.
+    /// How ordinary pushes name an activity to the app, beside `aps`.
     func mention(of type: ActivityTypeName) -> JSONObject {
         let name: JSONObject = ["activity_id": .string(rawValue), "type": .string(type.rawValue)]
         return ["tally": .object(name)]

@@ -7,12 +7,12 @@ import ServiceLifecycle
 import Store
 import Synchronization
 
-/// Looks after cards as time passes: reports update tokens that do not come, wakes the apps that should report them,
-/// hands cards over to new ones, and lets go of cards whose 8 hours are over.
+/// Looks after cards as time passes. It reports overdue update tokens, wakes the apps that should report them, hands
+/// cards over to new ones, and lets go of cards whose 8 hours are over.
 ///
-/// What is due is decided and stored under row locks, so any number of daemons may watch. Wake-ups leave apart from
-/// that, so that no card waits for the answer to another's: of their cards the next look is moved on by a lease, and
-/// what became of them is stored with the answer (``AppWakes``).
+/// Decisions are made and stored under row locks, so any number of daemons may watch. Wake-ups are sent outside of
+/// that, so that no card waits for the answer to another's. A lease puts off the next look at their cards, and the
+/// outcome is stored with the answer (``AppWakes``).
 struct CardWatcher: Service, CustomStringConvertible {
     let orchestrator: Orchestrator
 
@@ -67,9 +67,9 @@ struct CardWatcher: Service, CustomStringConvertible {
         }
     }
 
-    /// What was decided about a batch of cards.
+    /// The decisions for a batch of cards.
     private struct Decisions {
-        /// Of how many activities apps may be woken now.
+        /// The number of activities whose apps may be woken now.
         let mostWakes: Int
         /// How long a card that is to be woken is left to whoever wakes its app.
         let lease: Duration

@@ -10,14 +10,14 @@ import Store
 /// reports the new card, the new card gets the row in `subscriptions`, and the old one is ended (``OldCards``). If the
 /// start is not sent or is refused, the old card stays as it is.
 enum Continuations {
-    /// After so long it is tried again, if the old card is still there.
+    /// The time until another try, if the old card still exists.
     static let pause = Duration.seconds(300)
 
     /// Before the start leaves, the old card is sent the newest state: APNs may say that the card is gone.
     static let asking = Duration.seconds(10)
 
-    /// A card is handed over so long after its app reported it, at the earliest. TallyKit takes what comes within 30
-    /// minutes of a card for the repeat of the card's start, and ends it.
+    /// The least time from the report of a card to its hand-over. If another card comes within 30 minutes, TallyKit
+    /// takes it for the repeat of the card's start, and ends it.
     static let rest = Duration.seconds(2_700)
 
     // MARK: Conditions
@@ -147,7 +147,7 @@ enum Continuations {
         """
     }
 
-    /// The statement by which old cards give up their rows, because there are new ones. Whoever runs it makes the rows of
+    /// The statement by which old cards give up their rows, because there are new ones. The caller makes the rows of
     /// the new cards next. It does not touch cards that nothing continues, or whose start has not left, or that have
     /// the given ids.
     static func handOver(_ cards: [CardKey], to activityKitIDs: [String?]) -> Query {

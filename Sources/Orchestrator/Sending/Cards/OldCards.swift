@@ -77,8 +77,7 @@ struct OldCards: Sendable {
         return OldCards(orchestrator: orchestrator, activities: groups, count: found.count)
     }
 
-    /// Sends the ends, and stores what came of them. What fails for a reason of the database is tried again when the
-    /// claim is over.
+    /// Sends the ends, and stores the outcomes. If the database fails, another try follows when the claim expires.
     func send() async {
         await withTaskGroup(of: Void.self) { group in
             for (place, (activity, cards)) in activities.enumerated() {
@@ -200,7 +199,8 @@ struct OldCards: Sendable {
         """
     }
 
-    /// In a task of its own: what was answered is true when the daemon stops, too, and would be sent twice.
+    /// Runs in a task of its own. Otherwise a stopping daemon would lose the answers, and another would send the pushes
+    /// again.
     private func store(_ statement: Query) async throws {
         let database = orchestrator.database
         try await Task { _ = try await database.execute(statement) }.value

@@ -6,15 +6,15 @@ import Store
 /// given rows of their own, so that each is sent the end and none of them comes up later.
 struct PendingCards: Sendable {
     let activity: ActivitySnapshot
-    /// What of the activity the ring holds.
+    /// The device keys of the ring.
     let range: RingRange
     /// Cards that are released at once: reports of their devices wait as long.
     let pageSize: Int
 
     /// An SQL condition: some card of the ring `s` waits to begin.
     ///
-    /// The bounds and the order name all columns of one index, as in ``CatchUpTurn``: no other has that order, so the
-    /// server cannot go through the other cards of the ring.
+    /// The bounds and the order name all columns of one index, as in ``CatchUpTurn``. No other index has that order, so
+    /// the server cannot go through the other cards of the ring.
     static let exist = """
         coalesce((
             SELECT true FROM subscriptions AS d

@@ -10,7 +10,7 @@ struct WatchedCard: Sendable {
     let watch: CardWatch
     /// Microseconds since its start; of one that has not begun, since its last report.
     let age: Int64
-    /// Where an ordinary push of its device goes.
+    /// The token for ordinary pushes to its device.
     let deviceToken: PushToken?
     let app: BundleID
     let environment: APNSEnvironment
@@ -18,7 +18,7 @@ struct WatchedCard: Sendable {
     let typeName: ActivityTypeName
     let policy: Policy
 
-    /// What was decided about one.
+    /// The decision about one card.
     struct Checked: Sendable {
         let card: WatchedCard
         let watch: CardWatch
@@ -117,8 +117,8 @@ extension WatchedCard {
         return policies
     }
 
-    /// The statement that records what was decided. A token that is known to be dead stays so. That an app was woken is
-    /// recorded when it is known (``woken(_:)``).
+    /// The statement that records what was decided. A token that is known to be dead stays so. A wake-up is recorded
+    /// once its outcome is known (``woken(_:)``).
     static func store(_ checked: [Checked]) -> Query {
         """
         UPDATE subscriptions AS s
@@ -163,7 +163,7 @@ extension WatchedCard {
         """
     }
 
-    /// The condition that the 8 hours of the subscription `s` are over. Those of a card that has not begun count later.
+    /// The condition that the 8 hours of the subscription `s` are over. They count from when the card begins.
     static let isExpired = """
         (s.pending_since IS NULL AND s.started_at <= clock_timestamp() - interval '\(CardWatch.lifetimeSeconds) seconds')
         """

@@ -7,8 +7,8 @@ package import Store
 extension Orchestrator {
     /// Accepts an ordinary push: it is stored with the answer, and ``PushQueue`` sends it.
     ///
-    /// - Throws: 404 for an unknown app, device or user; 409 `no_device_token`; 422 for what the push type or Apple's
-    ///   limits refuse.
+    /// - Throws: 404 for an unknown app, device or user; 409 `no_device_token`; 422 if the push type or Apple's limits
+    ///   refuse it.
     package func push(
         _ app: BundleID,
         _ request: PushRequest,

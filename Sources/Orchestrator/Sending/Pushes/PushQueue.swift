@@ -74,14 +74,15 @@ struct PushQueue: Service, CustomStringConvertible {
         }
     }
 
-    /// Sends what may leave of a batch, and stores what came of it.
+    /// Sends the pushes of a batch that may leave, and stores their outcomes.
     func send(_ pushes: [QueuedPush]) async throws {
         try await sendAll(pushes.filter { $0.halt == nil || $0.isOver })
         let halted = pushes.filter { $0.halt != nil && !$0.isOver }
         for (scope, pushes) in Dictionary(grouping: halted, by: \.scope) { try await probe(scope, pushes) }
     }
 
-    /// Where sending is halted and its next probe is due, a few pushes leave as the probe: an app may have no others.
+    /// If sending is halted and its next probe is due, a few pushes leave as the probe, because an app may send no
+    /// others.
     private func probe(_ scope: HaltScope, _ pushes: [QueuedPush]) async throws {
         guard let halt = pushes.first?.halt, try await orchestrator.halts.takeProbe(scope, halt) else { return }
         do {
@@ -103,7 +104,8 @@ struct PushQueue: Service, CustomStringConvertible {
         }
         let settlement = PushSettlement(results: outcomes, backoff: orchestrator.settings.backoff)
         let database = orchestrator.database
-        // In a task of its own: what was answered is true when the daemon stops, too, and would be sent twice.
+        // Runs in a task of its own. Otherwise a stopping daemon would lose the answers, and another would send the
+        // pushes again.
         try await Task {
             _ = try await database.withTransaction { try await $0.pipeline(settlement.statements) }
         }.value

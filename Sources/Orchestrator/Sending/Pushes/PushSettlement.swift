@@ -4,14 +4,14 @@ import JSON
 import Postgres
 import Store
 
-/// What is written when pushes were answered: what is settled leaves the table as an event, the rest is tried again.
+/// The statements to write when pushes were answered. Settled pushes leave the table as events; the others are retried.
 struct PushSettlement: Sendable {
     struct Result: Sendable {
         let push: QueuedPush
         /// Nil if its deadline had passed.
         let outcome: PushOutcome?
 
-        /// What becomes of the push.
+        /// The fate of the push.
         var fate: Fate {
             guard let outcome else { return .failed(reason: "expired") }
             switch outcome.class {
@@ -53,8 +53,8 @@ struct PushSettlement: Sendable {
         // The devices before their pushes, as a deletion does.
         if !deaths.isEmpty { statements.append(DeviceTokens.forget(deaths)) }
         if !settled.isEmpty {
-            // Whoever holds the row of a push holds up the deletion of its device, and the event is written after that:
-            // so no event is left of a device that is erased (``TimelineErasure``).
+            // A transaction that holds the row of a push blocks the deletion of its device, and writes the event after
+            // that. So no event of an erased device is left (``TimelineErasure``).
             statements.append("DELETE FROM pushes WHERE push_key = ANY(\(settled))")
             statements.append(EventRows.insertion(events))
         }

@@ -43,10 +43,10 @@ struct QueuedPush: Sendable {
 }
 
 extension QueuedPush {
-    /// Takes what is due in one environment for as long as `lease`, the longest due first. What cannot leave, because
-    /// sending is halted and no probe is due, is put off past the next one as ``SendingHalt/wait(jitter:)`` does, so
-    /// that a crowd of it is seldom met; it is among the result all the same. Whoever lifts the halt sees to it
-    /// (``freeing(_:afterLeaseOf:)``).
+    /// Takes pushes that are due in one environment for as long as `lease`, the longest due first. The result includes
+    /// pushes that cannot leave, because sending is halted and no probe is due. Those are put off past the next probe,
+    /// as ``SendingHalt/wait(jitter:)`` does, so that a crowd of them is seldom met. Whoever lifts the halt frees them
+    /// (``freeing(_:afterLeaseOf:limit:)``).
     static func claim(
         _ limit: Int,
         in environment: APNSEnvironment,
@@ -79,13 +79,13 @@ extension QueuedPush {
         """
     }
 
-    /// What ``claiming(_:in:for:)`` returns, in its order.
+    /// The columns that ``claiming(_:in:for:)`` returns, in their order.
     private typealias Row = (
         Int64, String, String, String, String, Int64?, [UInt8], String, Int16, Int64?, String?, [UInt8], Int16,
         Bool, Int16?, Duration?
     )
 
-    /// Nil for what CHECKs and the insertion keep out of the table.
+    /// Nil for values that CHECKs and the insertion keep out of the table.
     private init?(_ row: Row) throws {
         let (
             key, id, apnsID, app, environment, deviceKey, token, type, priority, expiration, collapseID, body, failures,
@@ -113,8 +113,8 @@ extension QueuedPush {
         )
     }
 
-    /// The statement that lets go a `limit` of what a halt has put off. What is due within a lease may be in some daemon's hands; so
-    /// all is due after one at the latest.
+    /// The statement that frees at most `limit` pushes that a halt has put off. A push that is due within a lease may
+    /// be in some daemon's hands. So all are due after one lease at the latest.
     static func freeing(_ scope: HaltScope, afterLeaseOf lease: Duration, limit: Int) -> Query {
         """
         UPDATE pushes AS p SET due_at = clock_timestamp() + \(lease)

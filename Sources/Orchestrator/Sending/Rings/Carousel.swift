@@ -2,15 +2,15 @@ package import ActivityModel
 
 /// One ring of destinations, walked by a cursor in the order of their device keys.
 ///
-/// The walk always sends the newest revision. When a newer one appears, the walk goes on with it from where it
-/// stands, and the lap is over when the cursor comes back to where that revision was first sent. So a burst of
-/// changes costs the pass plus one lap, and what has to be stored is this value, written once per acknowledged batch.
+/// The walk always sends the newest revision. When a newer one appears, the walk continues with it from its place. The
+/// lap is over when the cursor is back at the place where that revision was first sent. So a burst of changes costs the
+/// pass plus one lap. Only this value has to be stored, once per acknowledged batch.
 ///
 /// A revision that must be delivered (a barrier) is walked a whole lap of its own before the walk turns to newer ones.
 ///
 /// Pure: no clock, no database. A device key of 0 stands before the first destination.
 package struct Carousel: Hashable, Sendable {
-    /// Something that is carried around the ring once, and where it was first carried from.
+    /// A revision that is carried around the ring once, and the place where it began.
     package struct Lap: Hashable, Sendable {
         /// The revision that is sent (or whose alert rides along).
         package let revision: Revision
@@ -23,7 +23,7 @@ package struct Carousel: Hashable, Sendable {
         }
     }
 
-    /// What to do next.
+    /// The next step of the walk.
     package enum Step: Hashable, Sendable {
         /// Every destination has been sent the newest revision.
         case rest
@@ -39,8 +39,8 @@ package struct Carousel: Hashable, Sendable {
     package private(set) var lap: Lap?
     /// The newest alert that some destinations have not heard yet. It never lasts longer than the lap.
     package private(set) var alert: Lap?
-    /// Nobody was sent anything newer than this on the walk yet, though it has begun newer revisions: nobody rides, or
-    /// nobody was reached. Nil if somebody was sent ``begun``, and where there was nobody to be sent anything.
+    /// Set while the walk has begun newer revisions than this, and has sent none of them to anybody: nobody rides, or
+    /// nobody was reached. Nil if somebody was sent ``begun``, and if there was nobody to send to.
     package private(set) var unsentAfter: Revision?
 
     package init(
@@ -68,9 +68,9 @@ package struct Carousel: Hashable, Sendable {
 
     /// Turns the walk to a newer revision.
     ///
-    /// One that was already begun changes nothing. `newAlert` is the newest revision with an alert among those after
-    /// the begun one and up to this, if any; it need not be this one. It replaces an older alert for those who have not
-    /// heard that.
+    /// One that was already begun changes nothing. Pass as `newAlert` the newest revision with an alert among those
+    /// after the begun one and up to this, if any. It need not be this one. It replaces an older alert for those who
+    /// have not heard that.
     package mutating func turn(to revision: Revision, alert newAlert: Revision?) {
         guard revision > begun else { return }
         unsentAfter = sent
@@ -83,8 +83,8 @@ package struct Carousel: Hashable, Sendable {
     /// Somebody was sent the begun revision, or may have been.
     package mutating func reached() { unsentAfter = nil }
 
-    /// Somebody was sent a revision apart from the walk, so that what the walk has passed before it is merged into it.
-    /// What the walk is about to send it has not passed.
+    /// Somebody was sent a revision apart from the walk, so revisions that the walk has passed before it are merged
+    /// into it. The walk has not passed the revision that it is about to send.
     package mutating func served(_ revision: Revision) {
         guard let unsentAfter, revision > unsentAfter else { return }
         let settled = min(revision, upcoming - 1)

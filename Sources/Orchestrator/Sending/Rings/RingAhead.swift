@@ -1,19 +1,19 @@
 import Postgres
 
-/// What a walk has read and not sent yet: slices in the order of the ring.
+/// The slices that a walk has read and not sent yet, in the order of the ring.
 ///
-/// To read a slice takes the server several times as long as to look whether it may leave. So some are read at once,
-/// and while they leave those behind them.
+/// Reading a slice takes the server several times as long as checking whether it may leave. So several are read at
+/// once, and the next ones while these leave.
 struct RingAhead: Sendable {
     /// The next to leave is the last.
     private var slices: [RingSlice]
-    /// The device key of the last destination that was read; nil if nobody is left behind it.
+    /// The device key of the last destination that was read; nil if no destination follows it.
     let last: Int64?
     private let readAt: ContinuousClock.Instant
 
-    /// So many are read at once.
+    /// How many destinations are read at once.
     fileprivate static let size = 4 * TokenPushes.sliceSize
-    /// What was read longer ago is not sent: tokens change, and cards go.
+    /// Slices that were read longer ago are not sent: tokens change, and cards go.
     static let maximumAge = Duration.milliseconds(250)
 
     /// `slices` in the order of the ring.
@@ -23,7 +23,8 @@ struct RingAhead: Sendable {
         self.readAt = readAt
     }
 
-    /// Reads the rows of ``selection(_:after:count:)``; of fewer than `count` nobody is left behind the last.
+    /// Reads the rows of ``selection(_:after:count:)``. Fewer than `count` rows mean that no destination follows the
+    /// last.
     fileprivate init(_ rows: Rows, count: Int, sliceSize: Int) throws {
         var slices: [RingSlice] = []
         for row in rows.indices {
@@ -42,10 +43,10 @@ struct RingAhead: Sendable {
 }
 
 extension SegmentStore {
-    /// Looks whether a pass may begin, or go on, and reads its next slice in the same round trip.
+    /// Checks whether a pass may begin or continue, and reads its next slice in the same round trip.
     ///
-    /// `isFirst`: a newer change than the one that the pass has turned to a moment ago is no hindrance unless it is the
-    /// end, because changes may come faster than a walk can turn.
+    /// `isFirst`: a change newer than the one that the pass has just turned to stops the pass only if it is the end.
+    /// Changes may come faster than a walk can turn.
     ///
     /// `seekingDue`: as in ``RingLook/selection(_:isFirst:seekingDue:)``.
     ///

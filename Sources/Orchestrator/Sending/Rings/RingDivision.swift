@@ -4,11 +4,11 @@ import Synchronization
 
 /// Divides a ring that holds too much into several, so that several daemons can carry its activity.
 ///
-/// Each takes the cursor and the laps as they are: they speak of device keys, and so stay true of the keys that it
-/// holds. What was sent along the ring is not sent again, and what was not is not forgotten.
+/// Each new ring takes over the cursor and the laps. They name device keys, so they stay true for the keys of that
+/// ring. No push is repeated, and none is forgotten.
 struct RingDivision: Sendable {
     let orchestrator: Orchestrator
-    /// Of a ring whose walk stands still.
+    /// The lease of a ring whose walk stands still.
     let lease: SegmentLease
     let range: RingRange
 
@@ -24,7 +24,7 @@ struct RingDivision: Sendable {
         let riders = try await riders(pageSize: max(1, min(10_000, limit / 4)))
         guard riders.count > limit else { return }
         let isDivided = try await orchestrator.database.withTransaction { connection in
-            // Whoever accepts a change wakes the rings that there are, under this lock.
+            // An accept wakes the existing rings under this lock.
             _ = try await connection.query(
                 "SELECT FROM activities WHERE activity_key = \(lease.activityKey) FOR NO KEY UPDATE"
             )
@@ -44,7 +44,7 @@ struct RingDivision: Sendable {
         if isDivided { orchestrator.wakeUps.signal() }
     }
 
-    /// What the ring holds, page by page.
+    /// The riders of the ring, page by page.
     private func riders(pageSize: Int) async throws -> RingRiders {
         var riders = RingRiders()
         try await KeyPages(database: orchestrator.database, size: pageSize).read(
@@ -88,7 +88,7 @@ struct RingDivision: Sendable {
             """
     }
 
-    /// What the cards of the ring say already of app versions, those of the new rings say.
+    /// App versions that are settled for the ring are settled for the new rings, too.
     private func alignment(firstNumber: Int16) -> Query {
         """
         UPDATE activity_app_versions AS v

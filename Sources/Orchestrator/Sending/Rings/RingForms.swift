@@ -6,12 +6,12 @@ import Store
 struct RingForms {
     let orchestrator: Orchestrator
     let pass: RingPass
-    /// What ``RingPass/alert`` says.
+    /// The content of ``RingPass/alert``.
     let alert: AlertContent?
     let identity: SigningIdentity
-    /// What is decided on the way is stored with it.
+    /// Stores the decisions of the walk with its progress.
     let progress: RingProgress
-    /// What was decided for the change, by class.
+    /// The priorities that the change has got, by class.
     private var priorities: [BudgetClass: GivenPriority]
     private var known: [RingSlice.Trait: OutgoingChange.Form] = [:]
     private var detail: TimelineDetail?
@@ -78,7 +78,7 @@ struct RingForms {
         return form
     }
 
-    /// Where the budget has no say nothing is to be asked, and no push waits for the record.
+    /// If the budget does not matter, this asks no database, and no push waits for the record.
     private mutating func priority(of push: PriorityCase) async throws -> PushPriority {
         let (change, budgetClass) = (pass.change, push.budgetClass)
         let hasAlert = push.alert != nil
@@ -114,7 +114,7 @@ struct RingForms {
         return decided
     }
 
-    /// How the timeline tells of the next slice. A ring that proves to be a large one is told of by batches.
+    /// How the timeline records the next slice. It records a ring that proves to be large by batches.
     private mutating func detail(of slice: RingSlice) async throws -> TimelineDetail {
         let isTooLong = told + slice.count > (detail == .pushes ? TimelineScale.few : RingWalk.partSize)
         if let detail, !isTooLong {

@@ -2,30 +2,31 @@ import ActivityModel
 import Postgres
 import Store
 
-/// What stays the same on the way from the cursor to where the lap, or the ring, ends.
+/// The constants of a pass: the way from the cursor to the end of the lap, or of the ring.
 struct RingPass: Sendable {
     let lease: SegmentLease
     /// How the ring stood before the pass.
     let progress: SegmentProgress
     var activity: ActivitySnapshot
     let change: ChangeToSend
-    /// The revision of the alert that is carried around. It is news to those that do not certainly have it: the others
-    /// joined the ring later, or were served by their own row.
+    /// The revision of the alert that is carried around. It is news to cards that do not certainly have it. The other
+    /// cards joined the ring later, or were served by their own row.
     let alert: Revision?
     /// The device key of the last destination; nil: to the end of the ring.
     let through: Int64?
-    /// After so many pushes the pass ends, for the ring to be divided; nil if it is not to be.
+    /// The number of pushes after which the pass ends, so that the ring can be divided; nil: the ring is not to be
+    /// divided.
     let mostPushes: Int?
 
     /// Pushes that have left and are not stored at most: those of all rings of the activity are a batch together.
     var windowSize: Int { max(RingWalk.batchSize / progress.rings, 2 * RingWalk.smallestPart) }
     /// How many leave under one look.
     var sliceSize: Int { activity.batch(TokenPushes.sliceSize) }
-    /// The cursor is stored when so many pushes more were answered.
+    /// The number of answered pushes after which the cursor is stored again.
     var partSize: Int { max(windowSize / 4, RingWalk.smallestPart) }
 }
 
-/// What a walk finds when it looks whether the next slice may leave.
+/// The result of checking whether the next slice may leave.
 struct RingLook: Sendable {
     /// Whether more may leave.
     let mayGoOn: Bool
@@ -34,7 +35,7 @@ struct RingLook: Sendable {
 }
 
 extension SegmentStore {
-    /// Looks whether the walk may go on. No slice leaves without a look of its own (promise 5).
+    /// Checks whether the walk may continue. Each slice leaves after a check of its own (promise 5).
     ///
     /// It may not when the change needs a fresh stamp, or was given one.
     ///

@@ -3,7 +3,7 @@ import Postgres
 import Store
 import Synchronization
 
-/// How far a walk has come, and the storing of it while the walk goes on.
+/// The progress of a walk, which is stored while the walk runs.
 final class RingProgress: Sendable {
     private struct State {
         var carousel: Carousel
@@ -30,7 +30,7 @@ final class RingProgress: Sendable {
     private let alertStamp: Timestamp?
     private let state: Mutex<State>
 
-    /// `merges` are stored with the first part of which somebody was reached.
+    /// `merges` are stored with the first part that reached somebody.
     init(
         segments: SegmentStore,
         lease: SegmentLease,
@@ -49,7 +49,8 @@ final class RingProgress: Sendable {
         )
     }
 
-    /// What was decided for pushes of a class is to be stored with the part that they belong to, or one before.
+    /// Adds the record of a decision for pushes of a class. It is stored with the part that they belong to, or an
+    /// earlier one.
     func add(_ record: Query, of budgetClass: BudgetClass) {
         state.withLock { $0.priorities[budgetClass] = record }
     }
@@ -58,7 +59,7 @@ final class RingProgress: Sendable {
         state.withLock { body(&$0.window) }
     }
 
-    /// Stores a part that was taken from the window, while the walk goes on.
+    /// Stores a part that was taken from the window, while the walk continues.
     ///
     /// - Throws: ``LeaseLost``.
     func store(_ part: RingWindow.Part) async throws {
@@ -66,8 +67,8 @@ final class RingProgress: Sendable {
         withWindow { $0.partStored() }
     }
 
-    /// Stores what is left when the walk is over and everything is answered. `reachedBound`: there is nobody left to
-    /// send to in the pass.
+    /// Stores the rest when the walk is over and everything is answered. `reachedBound`: there is nobody left to send
+    /// to in the pass.
     ///
     /// - Returns: Why nobody was reached, if that is so for a reason that concerns all; then the walk begins again
     ///   where this part began.
@@ -78,12 +79,12 @@ final class RingProgress: Sendable {
             try await acknowledge(rest, reachedBound: reachedBound)
             return nil
         }
-        // What the walk has turned to is kept, so that an alert is still owed when the failure is over.
+        // Keeps the revision that the walk has turned to, so that its alert is still owed after the failure.
         try await acknowledge(rest, hasFailed: true)
         return failure
     }
 
-    /// If it `hasFailed`, the walk stays where it is, and nothing becomes of the destinations.
+    /// If it `hasFailed`, the walk stays in its place, and the destinations stay unchanged.
     private func acknowledge(
         _ part: RingWindow.Part,
         reachedBound: Bool = false,

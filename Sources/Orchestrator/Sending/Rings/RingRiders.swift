@@ -1,6 +1,6 @@
 import Store
 
-/// What a ring holds, page by page; ``RingDivision`` finds in it where to cut the ring.
+/// The riders of a ring, page by page. ``RingDivision`` finds in them the places to cut the ring.
 struct RingRiders: Sendable {
     private struct Mark: Sendable {
         let key: Int64
@@ -12,13 +12,13 @@ struct RingRiders: Sendable {
 
     var count: Int { marks.last?.count ?? 0 }
 
-    /// Adds the page behind those that were added before.
+    /// Adds the next page.
     mutating func add(_ page: KeyPages.Page) {
         marks.append(Mark(key: page.through, count: count + page.rows))
     }
 
-    /// The keys behind which new rings begin, if the ring becomes `rings`; all are ends of pages. Fewer where the pages
-    /// are too few, none for one ring.
+    /// The keys after which new rings begin if the ring becomes `rings`. All are ends of pages. Fewer if there are too
+    /// few pages; empty for one ring.
     func cuts(into rings: Int) -> [Int64] {
         guard rings > 1 else { return [] }
         let size = (count + rings - 1) / rings

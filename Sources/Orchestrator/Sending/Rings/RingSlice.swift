@@ -13,7 +13,7 @@ struct RingSlice: Sendable {
     private(set) var failures: [Int16] = []
     private(set) var traits: [Trait] = []
 
-    /// What decides in which form a destination gets the change.
+    /// The traits that decide in which form a destination gets the change.
     struct Trait: Hashable, Sendable {
         /// Budget class: the device allows frequent pushes.
         let frequent: Bool
@@ -23,7 +23,7 @@ struct RingSlice: Sendable {
 
     var count: Int { deviceKeys.count }
 
-    /// What the refusal of one of them is about.
+    /// The place that the refusal of one of them concerns.
     func place(_ index: Int, heardIfRefused: Revision) -> PushExceptions.Place? {
         guard let token = PushToken(hex: String(decoding: tokens[index], as: UTF8.self)) else { return nil }
         return PushExceptions.Place(
@@ -61,8 +61,8 @@ extension RingSlice.Trait {
 }
 
 extension RingSlice {
-    /// What ``append(_:of:)`` expects of a query on `subscriptions`, in its order; after these comes whether the alert
-    /// is news to the destination.
+    /// The columns of `subscriptions` that ``append(_:of:)`` reads, in their order. The next column must say whether
+    /// the alert is news to the destination.
     static let columns = "device_key, update_token, failures, frequent"
 
     /// Adds the destination that a row tells of.

@@ -8,7 +8,7 @@ import Store
 struct RingWalk: Sendable {
     let orchestrator: Orchestrator
     let pass: RingPass
-    /// What ``RingPass/alert`` says.
+    /// The content of ``RingPass/alert``.
     let alert: AlertContent?
     let identity: SigningIdentity
     let progress: RingProgress
@@ -17,9 +17,9 @@ struct RingWalk: Sendable {
 
     /// A batch: pushes of an activity that have left and are not stored at most; what a crash repeats at most.
     static let batchSize = 10_240
-    /// The cursor of the only ring of an activity is stored when so many pushes more were answered.
+    /// The number of answered pushes after which the cursor of the only ring of an activity is stored again.
     static let partSize = 2_560
-    /// That of one of several rings is stored more often, but not after fewer.
+    /// The cursor of one of several rings is stored more often, but not after fewer pushes than this.
     static let smallestPart = 640
 
     /// How a walk ended.
@@ -35,7 +35,7 @@ struct RingWalk: Sendable {
         return (.worked, pushes)
     }
 
-    /// What changes on the way.
+    /// The state of the walk.
     private struct Course {
         var forms: RingForms
         /// How things stood when the next slice was read, if it was read with a look; nil once that has left.
@@ -49,7 +49,7 @@ struct RingWalk: Sendable {
         var soughtAt: Duration?
     }
 
-    /// How long cards that have become due by themselves may stay unseen by a walk.
+    /// How long a walk may overlook cards that have become due as time passed.
     private static let seekingPause = Duration.milliseconds(250)
 
     /// Whether the next look seeks cards that are due. Until a batch has left they would not break the walk off.
@@ -77,12 +77,12 @@ struct RingWalk: Sendable {
         return try await withThrowingTaskGroup(of: Void.self) { tasks in
             var course = Course(forms: forms, look: look, ahead: ahead, cursor: start)
             while true {
-                // While these leave, those behind them are read.
+                // Reads the next slices while these leave.
                 let last = course.ahead.last
                 async let behind = read(behind: last)
                 let end = try await sendAhead(&course, &tasks)
-                // Awaited also where it is not needed: a statement that is broken off costs its connection. That it
-                // failed is nothing then to what has left.
+                // Awaited even if it is not needed: a cancelled statement costs its connection. Its failure then does
+                // not matter to the pushes that have left.
                 let next = await behind
                 if let end {
                     try await tasks.waitForAll()
@@ -113,7 +113,7 @@ struct RingWalk: Sendable {
         }
     }
 
-    /// Sends what was read, slice after slice, each under a look of its own. Nil when nothing is left of it, or nothing
+    /// Sends the slices that were read, one after the other, each after a check of its own. Nil if no slice is left
     /// that is new enough, and there may be more.
     private func sendAhead(_ course: inout Course, _ tasks: inout Tasks) async throws -> End? {
         repeat {
@@ -161,8 +161,8 @@ struct RingWalk: Sendable {
         if pass.activity.isProbe || Task.isShuttingDownGracefully { return true }
         let begun = progress.withWindow { $0.begun }
         if let most = pass.mostPushes, begun >= most { return true }
-        // Those who joined late do not wait for a whole pass; nor does a pass stand still because there are always
-        // some.
+        // Late joiners do not wait for a whole pass. But there may always be some, so a pass stops for them only after
+        // a full window.
         return look.hasOtherWork && begun >= pass.windowSize
     }
 

@@ -1,7 +1,7 @@
-/// What a walk has given to the transport and not stored yet: slices in the order of the ring.
+/// The slices that a walk has given to the transport and not stored yet, in the order of the ring.
 ///
-/// Answers come in any order. Stored is the longest part without a gap, so that a walk which is broken off begins again
-/// behind it. Pure: it neither sends nor stores.
+/// Answers come in any order. The longest part without a gap is stored, so that a walk which breaks off starts again
+/// after it. Pure: it neither sends nor stores.
 struct RingWindow {
     fileprivate struct Slice {
         let count: Int
@@ -10,9 +10,9 @@ struct RingWindow {
         var exceptions: PushExceptions?
     }
 
-    /// What can be stored together.
+    /// Slices that can be stored together.
     struct Part: Sendable {
-        /// The device key of the last destination; nil if there is none.
+        /// The device key of the last destination; nil if the part is empty.
         private(set) var lastKey: Int64?
         private(set) var count = 0
         private(set) var exceptions: PushExceptions
@@ -29,7 +29,7 @@ struct RingWindow {
     }
 
     private let nothing: PushExceptions
-    /// Those that are not stored nor being stored.
+    /// The slices that are neither stored nor being stored.
     private var slices: [Slice] = []
     /// How many were before those.
     private var stored = 0
@@ -60,7 +60,7 @@ struct RingWindow {
         slices[number - stored].exceptions = exceptions
     }
 
-    /// A part of at least so many pushes to be stored now, if there is one and no other is being stored.
+    /// A part of at least `count` pushes to store now, if such a part exists and no other is being stored.
     mutating func takePart(ofAtLeast count: Int) -> Part? {
         guard storing == 0, !isStuck else { return nil }
         let part = Part(slices, nothing: nothing)

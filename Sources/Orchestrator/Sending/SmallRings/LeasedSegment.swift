@@ -2,7 +2,7 @@ import Postgres
 
 /// A segment that was leased a moment ago, and what was seen of it then.
 struct LeasedSegment: Sendable {
-    /// What a segment was found to be.
+    /// The findings about a segment.
     struct Look: Sendable {
         /// Nil if it has more to do than a small one.
         let small: SmallSegment?
@@ -14,13 +14,14 @@ struct LeasedSegment: Sendable {
     /// Nil if nobody has looked yet.
     var look: Look?
 
-    /// How long what was seen may be acted upon: as long as it takes from a look to the push, not longer, lest a change
-    /// that came since is overlooked for no reason, or an end (promise 5).
+    /// How long a look may be acted on: about the time from a look to the push. A longer time would overlook a change
+    /// that came since for no reason, or an end (promise 5).
     private static let freshness = Duration.milliseconds(100)
 
-    /// Those of some leases as the rows of a ``SmallRing/selection(_:of:)`` and a ``PlainBroadcast/selection(_:of:)`` show
-    /// them, which were sent at a time; nil: there is no such lease. Rows that cannot be read are as none: whoever serves
-    /// the segments looks again, and says why that fails.
+    /// The segments of some leases, as the rows of a ``SmallRing/selection(_:of:)`` and a
+    /// ``PlainBroadcast/selection(_:of:)`` show them. The statements were sent at `time`. Nil rows: there is no lease
+    /// of that kind. Unreadable rows count as missing: whoever serves the segments looks again, and reports why that
+    /// fails.
     static func all(
         _ leases: [SegmentLease],
         rings: Rows?,

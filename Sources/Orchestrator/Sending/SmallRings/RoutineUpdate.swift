@@ -14,7 +14,8 @@ struct RoutineUpdate: Sendable {
     /// The policies of types, read once for the rows of a statement.
     private typealias Policies = [RegistryCaches.TypeKey: Policy]
 
-    /// What the initializer reads first, in its order: of the activity `a`, its type `t` and its newest change `c`.
+    /// The columns that the initializer reads first, in their order. They are of the activity `a`, its type `t` and its
+    /// newest change `c`.
     static let columns = """
         a.activity_key, a.bundle_id, a.activity_id, a.environment::text, a.type_name, a.delivery::text,
         a.attributes::text, t.policy::text, a.revision, c.content_state::text, c.stale_after_seconds,
@@ -36,8 +37,8 @@ struct RoutineUpdate: Sendable {
         ) AS c
         """
 
-    /// An SQL condition: the segment `s` rests, and all that it has to do is to send the newest change `c` under the stamp
-    /// that it has. What it jumps over asks for no more either.
+    /// An SQL condition: the segment `s` rests, and its only work is to send the newest change `c` under the stamp that
+    /// it has. The changes that it jumps over need no more either.
     static let condition = """
         a.state = 'live' AND s.lap_revision IS NULL AND s.cursor = 0 AND s.unsent_after IS NULL
           AND a.revision > s.completed_revision AND \(ChangeStore.isInOrder)

@@ -15,13 +15,13 @@ struct SegmentGroup: Sendable {
     /// How long it waits for answers before it stores those that are there together.
     private static let patience = Duration.milliseconds(50)
 
-    /// What serving a group came to.
+    /// The outcome of serving a group.
     struct Outcome: Sendable {
         /// One was served by a worker of its own.
         var hadOther = false
         /// Some were given back: the group had more work than one worker should hold.
         var hadTooMuch = false
-        /// Segments may be due again, or others by what was done.
+        /// Segments may be due again, or this work has made others due.
         var mayHaveMore = false
     }
 
@@ -55,7 +55,7 @@ struct SegmentGroup: Sendable {
         }
     }
 
-    /// Where the database cannot tell, the workers will see.
+    /// If the database does not answer, only those that were seen already. Workers serve the others.
     func smallRings() async -> [SmallRing] {
         let now = ContinuousClock.now
         let seen = segments.compactMap { $0.freshLook(at: now)?.small?.ring }
@@ -91,7 +91,7 @@ struct SegmentGroup: Sendable {
     }
 
     private func giveBack(_ leases: [SegmentLease]) async {
-        // Without a database the leases run out by themselves.
+        // Without a database the leases expire.
         try? await store.release(leases)
         if !leases.isEmpty { orchestrator.wakeUps.signal() }
     }
@@ -122,8 +122,8 @@ struct SegmentGroup: Sendable {
         case time
     }
 
-    /// So many segments with refused pushes are settled at the same time. If APNs is silent, the whole group comes to
-    /// it at once, and each takes a transaction of its own. Others need the database, too.
+    /// How many segments with refused pushes are settled at the same time. If APNs is silent, all segments of the group
+    /// need that at once, and each takes a transaction of its own. Others need the database, too.
     private static let mostSettling = 4
 
     /// Sends all at the same time. Segments whose pushes were all accepted are stored together. For the others it
@@ -171,10 +171,10 @@ struct SegmentGroup: Sendable {
                     sent = []
                     if kept.duration(to: .now) >= keeping {
                         kept = .now
-                        // Without a database they run out, and what comes of them is not stored.
+                        // Without a database they expire, and their outcomes are not stored.
                         try? await store.renew(Array(open))
                     }
-                    // When cancelled it would come at once, over and over.
+                    // A cancelled timer would fire at once, again and again.
                     if !Task.isCancelled { group.addTask { await Self.wait(interval) } }
                 }
                 // Beside the others, whose leases are kept alive meanwhile: what cannot be stored goes back to Apple.

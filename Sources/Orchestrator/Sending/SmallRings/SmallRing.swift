@@ -10,22 +10,22 @@ import Store
 /// Most activities are such: one order, one phone. Many of them are read in one statement and acknowledged in another,
 /// instead of a dozen statements each. A ``SegmentWorker`` does all else for a ring.
 ///
-/// A class, because it is large, and handed on a dozen times from the look to the answer.
+/// A class, because it is large, and a dozen functions pass it on between the look and the answer.
 final class SmallRing: Sendable {
     let lease: SegmentLease
     /// ``SegmentProgress/wakes`` when it was read.
     let wakes: Int64
-    /// What its walk has completed.
+    /// The revision that its walk has completed.
     let begun: Revision
     let failures: Int
     let activity: ActivitySnapshot
     let change: ChangeToSend
     /// All who have not had the change, in the order of the ring.
     let riders: [Destination]
-    /// The most riders. For so few the sender does not check again whether it may go on (promise 5).
+    /// The most riders. With so few, the sender does not check again whether it may continue (promise 5).
     static let mostRiders = 16
 
-    /// What follows the columns of the ``RoutineUpdate``, in its order.
+    /// The columns after those of the ``RoutineUpdate``, in their order.
     private enum Column: Int {
         case wakes, begun, failures, owner, keys, tokens, frequent, tries, known, confirmed, heard
 
@@ -70,13 +70,13 @@ final class SmallRing: Sendable {
         return carousel
     }
 
-    /// Whether its walk goes from one revision to the next, so that nothing is merged.
+    /// Whether its walk moves from one revision to the next, so that there are no merges.
     var isStep: Bool { change.revision == begun + 1 }
 }
 
 extension SmallRing {
-    /// Of the leased segments, those that are small rings by the rows of a ``selection(_:of:)``. The others have more
-    /// to do, or nothing.
+    /// The leased segments that are small rings by the rows of a ``selection(_:of:)``. The others have more to do, or
+    /// nothing.
     static func read(_ leases: [SegmentLease], _ rows: Rows) throws -> [SmallRing] {
         try RoutineUpdate.read(rows, of: leases, ownerColumn: Column.owner.index, SmallRing.init)
     }

@@ -43,10 +43,10 @@ extension SegmentStore {
         return try rows?.decoded(as: Bool.self).contains(true) == true
     }
 
-    /// What follows the common table expression `mine` where nothing was jumped over, as nearly always.
+    /// The rest of the statement after the table `mine` if no revision was jumped over, as nearly always.
     private static let onlyCompleted = "SELECT is_due FROM mine"
 
-    /// The same where something was: it is recorded as merged, and told of.
+    /// The same if revisions were jumped over: records them as merged, and writes events.
     private static let recordingMerges = """
         , merged AS (
             UPDATE changes AS c

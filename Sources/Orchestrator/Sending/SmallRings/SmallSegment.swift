@@ -6,7 +6,7 @@ enum SmallSegment: Sendable {
     case broadcast(PlainBroadcast)
     case channel(ChannelToMake)
 
-    /// What APNs has answered.
+    /// The answers of APNs.
     enum Answer: Sendable {
         /// The pushes of a ring that were not accepted.
         case exceptions(PushExceptions)

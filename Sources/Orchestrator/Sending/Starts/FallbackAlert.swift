@@ -1,14 +1,14 @@
 import APNSTransport
 import ActivityModel
 
-/// The ordinary alert that stands in for a card which a device cannot show (policy `fallback_alert`).
+/// The ordinary alert that replaces a card which a device cannot show (policy `fallback_alert`).
 ///
 /// It says what the start would have said, and names the activity for the app that is opened by it.
 struct FallbackAlert: Sendable {
     private let activity: ActivitySnapshot
     private let body: [UInt8]
 
-    /// - Throws: If the alert broke a rule for ordinary pushes; none that a start may have does.
+    /// - Throws: If the alert breaks a rule for ordinary pushes. No valid alert of a start does.
     init(_ alert: AlertContent, for activity: ActivitySnapshot) throws(InvalidFields) {
         self.activity = activity
         var content = NotificationContent()

@@ -3,17 +3,17 @@ import Postgres
 import Registry
 import Store
 
-/// A start that this worker may send, or an alert in its stead.
+/// A start that this worker may send, or an alert to replace it.
 struct ClaimedStart: Sendable {
     let deviceKey: Int64
     /// The start as its claim was stored.
     let machine: StartStateMachine
     /// Tells this claim from a later one of the same start.
     let claimedAt: PGTimestamp
-    /// Nil where an alert stands in.
+    /// Nil if an alert replaces the start.
     let token: PushToken?
     let capability: DeviceCapability
-    /// Where an ordinary push of the device goes.
+    /// The token for ordinary pushes to the device.
     let deviceToken: PushToken?
     let frequent: Bool
     /// Whether its card takes the place of an older one (``Continuations``).
@@ -22,23 +22,23 @@ struct ClaimedStart: Sendable {
 
 /// Claims starts by row before they leave, in one transaction that locks them, their devices and the activity.
 ///
-/// The locks on devices make the start budget exact: two activities never spend the same unit of one phone. Devices
-/// that another transaction has locked are left out, so that nothing waits for one here.
+/// The locks on devices make the start budget exact: two activities never spend the same unit of one phone. Skips
+/// devices that another transaction has locked, so that claims never wait for a device.
 struct StartClaims: Sendable {
     let orchestrator: Orchestrator
     let activity: ActivitySnapshot
-    /// The activity's, or the one that has to do for now.
+    /// The delivery of the activity, or its substitute for now.
     let delivery: Delivery
-    /// What the starts bring: the newest state when the worker looked.
+    /// The state that the starts bring: the newest one when the worker looked.
     let contentState: CompactJSON
 
-    /// Starts claimed at once; what a crash between claim and answer leaves in doubt.
+    /// How many starts are claimed at once. A crash between claim and answer leaves so many in doubt.
     static let batchSize = 250
 
     struct Batch: Sendable {
         /// To be sent.
         var starts: [ClaimedStart] = []
-        /// An alert is to be sent in the stead of these.
+        /// Starts that an alert replaces.
         var alerts: [ClaimedStart] = []
         /// How many were due and free, whatever was decided about them.
         var count = 0
@@ -125,7 +125,7 @@ struct StartClaims: Sendable {
         let osVersion: OSVersion?
         /// As in ``AppVersionRows``.
         let appVersion: String
-        /// What is known of apps of this version; nil: nothing yet.
+        /// The known facts about apps of this version; nil: none yet.
         let decoding: StartVersions.Decoding?
         let activitiesEnabled: Bool
         let frequent: Bool
@@ -137,7 +137,7 @@ struct StartClaims: Sendable {
         /// The database's clock.
         let now: PGTimestamp
 
-        /// What ``StartClaims/read(_:on:)`` selects, in its order.
+        /// The columns that ``StartClaims/read(_:on:)`` selects, in their order.
         typealias Row = (
             Int64, String, Int16, Int16, Bool, [UInt8]?, String?, Bool, Bool, [UInt8]?, Bool, [PGTimestamp], [Int16],
             PGTimestamp, String, Bool?, Int64?, Bool, Bool
@@ -210,10 +210,10 @@ struct StartClaims: Sendable {
         return try results[1].decoded(as: Due.Row.self).map { try Due($0) }
     }
 
-    /// The condition that there is a card of the start `s` already. A report settles the starts that it finds; one that
-    /// is made at that moment, of an audience, is missed by it. But the report holds the device until its card can be
-    /// seen, so nothing is claimed for the device in between. What waits for its token may be there or not.
-    /// A card that the start is to continue is in nobody's way.
+    /// The condition that the start `s` has a card already. A report settles the starts that it finds. It misses a
+    /// start that an audience makes at that moment. But the report holds the device until its card can be seen, so
+    /// nothing is claimed for the device in between. A card that waits for its token may exist or not. A card that the
+    /// start is to continue does not count.
     private static let isReported = """
         EXISTS (SELECT FROM subscriptions AS c
                 WHERE c.activity_key = s.activity_key AND c.device_key = s.device_key AND c.state <> 'waiting_for_token'
@@ -235,7 +235,7 @@ struct StartClaims: Sendable {
 
         var isClaim: Bool { action == .start || action == .alert }
 
-        /// When it is due again; nil: not by itself.
+        /// When it is due again; nil: not as time passes.
         func dueAt(retry: Int) -> PGTimestamp? {
             switch action {
             case .start, .alert: PGTimestamp(microseconds: now.microseconds + Int64(retry) * 1_000_000)
@@ -256,7 +256,7 @@ struct StartClaims: Sendable {
             isWanted: due.isWanted,
             isReported: due.isReported,
             obstacle: try obstacle(due, capability, &versions),
-            // Whoever has a card needs no alert in its stead.
+            // A device with a card needs no alert to replace it.
             mayAlert: activity.policy.fallbackAlert && due.deviceToken != nil && !due.isContinuation
         )
         let claimed = ClaimedStart(

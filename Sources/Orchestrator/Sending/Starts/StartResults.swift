@@ -3,7 +3,7 @@ import ActivityModel
 import Postgres
 import Store
 
-/// What became of a batch of claimed starts.
+/// The outcomes of a batch of claimed starts.
 struct StartResults: Sendable {
     private struct Answered {
         let start: ClaimedStart
@@ -66,8 +66,8 @@ struct StartResults: Sendable {
         }
     }
 
-    /// Records it. A start that was settled meanwhile stays so, and one that was claimed again belongs to that claim.
-    /// Of a device that was deleted meanwhile there is nothing left to record.
+    /// Records it. A start that was settled meanwhile stays so, and one that was claimed again belongs to that claim. A
+    /// device that was deleted meanwhile has nothing left to record.
     ///
     /// `isRepeat`: it may be recorded already, as nobody has heard what became of a COMMIT. Then no start is claimed
     /// any more.

@@ -4,10 +4,10 @@ import Postgres
 import ServiceLifecycle
 import Store
 
-/// Stores what became of a batch of claimed starts.
+/// Stores the outcomes of a batch of claimed starts.
 ///
-/// A start whose answer is forgotten is sent once more (promise 6), so while the database is away this is tried again,
-/// until the claims are over and others may act on them. When the daemon stops there is one more try.
+/// A start whose answer is lost is sent once more (promise 6). So while the database is away, storing is retried until
+/// the claims expire and others may act on them. When the daemon stops there is one more try.
 struct StartSettlement: Sendable {
     let orchestrator: Orchestrator
     let activity: ActivitySnapshot
@@ -18,7 +18,7 @@ struct StartSettlement: Sendable {
     /// Short: others may be ready to repeat the starts as soon as the database is back.
     private static let longestPause = Duration.seconds(2)
 
-    /// In a task of its own: when the lease is lost meanwhile the answers are no less true.
+    /// Runs in a task of its own: the answers stay true even if the lease is lost meanwhile.
     ///
     /// - Throws: Why they could not be stored; the claims are then without an answer.
     func run() async throws {

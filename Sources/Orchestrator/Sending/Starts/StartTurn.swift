@@ -9,7 +9,7 @@ struct StartTurn: Sendable {
     let lease: SegmentLease
     let activity: ActivitySnapshot
 
-    /// What all starts of a batch have in common.
+    /// The content that all starts of a batch share.
     private struct Content {
         let change: ChangeToSend
         let alert: AlertContent?
@@ -71,8 +71,8 @@ struct StartTurn: Sendable {
         return try await send(claims, content)
     }
 
-    /// Batches on their way at the same time, so that a start costs no round trip to APNs of its own. After a crash so
-    /// many are in doubt at most.
+    /// Batches on their way at the same time, so that a start costs no round trip to APNs of its own. A crash leaves at
+    /// most these batches in doubt.
     static let batchesAtOnce = 4
 
     private func send(_ claims: StartClaims, _ content: Content) async throws -> SegmentWorker.Turn {
@@ -84,7 +84,7 @@ struct StartTurn: Sendable {
                 let end = orchestrator.settings.uptime() + .seconds(activity.policy.startRetrySeconds)
                 guard let batch = try await claims.claim(dueBy: first) else { break }
                 first = first ?? batch.askedAt
-                // What is due is locked: another activity is starting the same devices, or they are registering.
+                // The due starts are locked: another activity is starting the same devices, or they are registering.
                 if batch.count == 0, place == 0 { return .early(.milliseconds(50)) }
                 group.addTask { try await send(batch, content, until: end) }
                 if batch.count < StartClaims.batchSize { break }
