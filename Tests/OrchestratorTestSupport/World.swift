@@ -30,7 +30,8 @@ package struct World: Sendable {
             let leases = try await orchestrator.segments.claim(limit: 100)
             if leases.isEmpty { return }
             for lease in leases {
-                _ = await SegmentGroup(orchestrator: orchestrator, segments: [LeasedSegment(lease: lease)]).run()
+                let segments = [LeasedSegment(lease: lease)]
+                _ = await SegmentGroup(orchestrator: orchestrator, slot: nil, segments: segments).run()
             }
         }
         Issue.record("The segments never come to rest.", sourceLocation: sourceLocation)

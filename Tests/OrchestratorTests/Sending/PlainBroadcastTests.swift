@@ -26,6 +26,7 @@ struct PlainBroadcastTests {
         try await world.orchestrator.segments.takeAnnouncements()
         return SegmentGroup(
             orchestrator: world.orchestrator,
+            slot: nil,
             segments: try await world.orchestrator.segments.claim(limit: 100).map { LeasedSegment(lease: $0) }
         )
     }
