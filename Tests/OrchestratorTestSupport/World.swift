@@ -128,7 +128,8 @@ package struct World: Sendable {
             alert: alert.map(Self.alert)
         )
         change(&request)
-        return try await orchestrator.start(app, ActivityID(stored: id), request)
+        let started = try await orchestrator.start(app, ActivityID(stored: id), request)
+        return (started.answer, started.isReplay)
     }
 
     @discardableResult
@@ -146,13 +147,13 @@ package struct World: Sendable {
             mustDeliver: mustDeliver
         )
         change(&request)
-        return try Accepted(await orchestrator.update(app, ActivityID(stored: id), request, idempotency: key))
+        return try Accepted(await orchestrator.update(app, ActivityID(stored: id), request, idempotency: key).answer)
     }
 
     @discardableResult
     package func end(_ id: String = "final", score: Int64? = nil, alert: String? = nil) async throws -> Accepted {
         let request = EndRequest(contentState: score.map(Self.state), alert: alert.map(Self.alert))
-        return try Accepted(await orchestrator.end(app, ActivityID(stored: id), request))
+        return try Accepted(await orchestrator.end(app, ActivityID(stored: id), request).answer)
     }
 
     package func show(_ id: String = "final") async throws -> ActivityResource {

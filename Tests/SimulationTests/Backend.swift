@@ -173,7 +173,7 @@ extension Universe {
                     at: post.at.map { Instant(microseconds: $0 * 1_000) }
                 ),
                 idempotency: key
-            )
+            ).answer
         case .end:
             return try await daemon.orchestrator.end(
                 Self.app,
@@ -184,7 +184,7 @@ extension Universe {
                     at: post.at.map { Instant(microseconds: $0 * 1_000) }
                 ),
                 idempotency: key
-            )
+            ).answer
         }
     }
 }

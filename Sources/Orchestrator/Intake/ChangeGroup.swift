@@ -11,7 +11,7 @@ enum ChangeGroup {
     struct Judged {
         /// One per command, in their order; they hold when the statements are committed. ``StillLocked`` is the answer to
         /// one that was not judged.
-        var answers: [Result<ChangeAnswer, any Error>] = []
+        var answers: [Result<Replayable<ChangeAnswer>, any Error>] = []
         var statements: [Query] = []
         fileprivate(set) var work: AcceptedWork?
 
@@ -49,12 +49,11 @@ enum ChangeGroup {
             judged.answers.append(
                 Result {
                     if let key = command.idempotencyKey, let answer = try kept.answer(to: key) {
-                        command.replay?.set()
-                        return answer
+                        return Replayable(answer, isReplay: true)
                     }
-                    let answer = try desk.judge(command)
-                    if let key = command.idempotencyKey { kept.keep(answer, for: key) }
-                    return answer
+                    let given = try desk.judge(command)
+                    if let key = command.idempotencyKey { kept.keep(given.answer, for: key) }
+                    return given
                 }
             )
         }
@@ -173,6 +172,16 @@ private struct IntakeDesk {
             }
         }
 
+        /// The answer to a change that leaves the newest revision as it is.
+        func standingAnswer(to command: ChangeCommand, unchanged: Bool) -> ChangeAnswer {
+            .accepted(
+                activityID: command.activityID,
+                revision: machine.standing.revision,
+                timestamp: timestamp,
+                unchanged: unchanged
+            )
+        }
+
         /// A change was accepted: destinations may still have to hear its alert.
         mutating func accepted(_ change: AcceptedChange) {
             timestamp = change.timestamp
@@ -248,7 +257,7 @@ private struct IntakeDesk {
         return nil
     }
 
-    mutating func judge(_ command: ChangeCommand) throws -> ChangeAnswer {
+    mutating func judge(_ command: ChangeCommand) throws -> Replayable<ChangeAnswer> {
         if locked.contains(command.activity.key) { throw StillLocked() }
         guard var place = places[command.activity.key] else { throw Problem.notFound("the activity") }
         if let schedule = command.scheduleID, !openSchedules.contains(schedule) {
@@ -262,23 +271,12 @@ private struct IntakeDesk {
         case .update:
             guard let update = try place.update(command, to: settled?.content) else {
                 keep(place, of: command)
-                return .accepted(
-                    activityID: command.activityID,
-                    revision: place.machine.standing.revision,
-                    timestamp: place.timestamp,
-                    unchanged: true
-                )
+                return Replayable(place.standingAnswer(to: command, unchanged: true), isReplay: false)
             }
             change = update
         case .end:
             guard let end = try place.end(command, with: settled?.content) else {
-                command.replay?.set()
-                return .accepted(
-                    activityID: command.activityID,
-                    revision: place.machine.standing.revision,
-                    timestamp: place.timestamp,
-                    unchanged: false
-                )
+                return Replayable(place.standingAnswer(to: command, unchanged: false), isReplay: true)
             }
             change = end
         }
@@ -290,12 +288,13 @@ private struct IntakeDesk {
             followers.accepted(settled, by: command.type, of: command.activity.key, as: change.revision)
         }
         if change.kind == .end { followers.ended(command.activity.key, as: change.revision) }
-        return .accepted(
+        let answer = ChangeAnswer.accepted(
             activityID: command.activityID,
             revision: change.revision,
             timestamp: change.timestamp,
             unchanged: false
         )
+        return Replayable(answer, isReplay: false)
     }
 
     /// What a change made of its activity is what the next change of the group meets, and is to be written.

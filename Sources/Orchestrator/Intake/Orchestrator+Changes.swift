@@ -13,7 +13,7 @@ extension Orchestrator {
         _ id: ActivityID,
         _ request: UpdateRequest,
         idempotency: IdempotencyKey? = nil
-    ) async throws -> ChangeAnswer {
+    ) async throws -> Replayable<ChangeAnswer> {
         try await accept(
             RequestedChange(app: app, id: id, body: .update(request), idempotencyKey: idempotency.map { .init($0) })
         )
@@ -27,13 +27,13 @@ extension Orchestrator {
         _ id: ActivityID,
         _ request: EndRequest,
         idempotency: IdempotencyKey? = nil
-    ) async throws -> ChangeAnswer {
+    ) async throws -> Replayable<ChangeAnswer> {
         try await accept(
             RequestedChange(app: app, id: id, body: .end(request), idempotencyKey: idempotency.map { .init($0) })
         )
     }
 
-    private func accept(_ change: RequestedChange) async throws -> ChangeAnswer {
+    private func accept(_ change: RequestedChange) async throws -> Replayable<ChangeAnswer> {
         try (await accept([change]).first ?? .failure(Problem.internalError())).get()
     }
 
@@ -44,7 +44,7 @@ extension Orchestrator {
     func accept(
         _ changes: [RequestedChange],
         within limit: IntakeLimit? = nil
-    ) async -> [Result<ChangeAnswer, any Error>] {
+    ) async -> [Result<Replayable<ChangeAnswer>, any Error>] {
         let limit = limit ?? intakeLimit
         let answers = await withCurrentTypes(changes) { await judge($0, within: limit) }
         for (change, answer) in zip(changes, answers) {
@@ -60,10 +60,10 @@ extension Orchestrator {
         _ changes: [RequestedChange],
         within limit: IntakeLimit,
         isAgain: Bool = false
-    ) async -> [Result<ChangeAnswer, any Error>] {
+    ) async -> [Result<Replayable<ChangeAnswer>, any Error>] {
         let facts = await facts(of: changes.map(\.name))
         let backlog = intake.changes.backlog
-        var answers: [Result<ChangeAnswer, any Error>] = []
+        var answers: [Result<Replayable<ChangeAnswer>, any Error>] = []
         var commands: [(place: Int, command: ChangeCommand)] = []
         for (place, (change, facts)) in zip(changes, facts).enumerated() {
             do {

@@ -20,8 +20,6 @@ struct RequestedChange: Sendable {
     var scheduleID: String?
     /// The request that brought it; nil for what Tally does by itself.
     var origin = RequestOrigin.current
-    /// Set when the request is answered like an earlier one; nil for what Tally does by itself.
-    var replay = Caller.current?.replay
     /// What puts the request on record, committed with the change.
     var records: [Query] = []
 

@@ -8,8 +8,6 @@ package struct Caller: Sendable {
     /// The id of the API key, or `bootstrap`.
     package let keyID: String
     package let origin: RequestOrigin
-    /// Set when the request is answered like an earlier one.
-    package let replay = ReplayMark()
 
     package init(keyID: String, requestID: String, trace: TraceParent? = nil) {
         self.keyID = keyID

@@ -91,7 +91,7 @@ final class RecordingService: TallyService {
         state.withLock { $0.holdsReaders = true }
     }
 
-    /// Whether later starts are replays.
+    /// Whether later answers are replays.
     func isReplay(_ replay: Bool) {
         state.withLock { $0.replay = replay }
     }
@@ -115,6 +115,10 @@ final class RecordingService: TallyService {
         }
         guard let answer = answer as? Answer else { throw Self.reached }
         return answer
+    }
+
+    private func give<Answer: Sendable>(_ call: String) throws -> Replayable<Answer> {
+        Replayable(try reach(call), isReplay: state.withLock { $0.replay })
     }
 
     private func done(_ call: String) throws {
@@ -327,8 +331,8 @@ final class RecordingService: TallyService {
         _ app: BundleID,
         _ id: ActivityID,
         _ request: StartRequest
-    ) async throws -> (answer: StartAnswer, replay: Bool) {
-        (try reach("start \(app) \(id)"), state.withLock { $0.replay })
+    ) async throws -> Replayable<StartAnswer> {
+        try give("start \(app) \(id)")
     }
     func dryRunStart(_ app: BundleID, _ id: ActivityID, _ request: StartRequest) async throws -> DryRunAnswer {
         try reach("dryRunStart \(app) \(id)")
@@ -344,27 +348,27 @@ final class RecordingService: TallyService {
         _ id: ActivityID,
         _ request: UpdateRequest,
         idempotency: IdempotencyKey?
-    ) async throws -> UpdateAnswer {
+    ) async throws -> Replayable<UpdateAnswer> {
         keep(idempotency)
-        return try reach("update \(app) \(id)")
+        return try give("update \(app) \(id)")
     }
     func end(
         _ app: BundleID,
         _ id: ActivityID,
         _ request: EndRequest,
         idempotency: IdempotencyKey?
-    ) async throws -> EndAnswer {
+    ) async throws -> Replayable<EndAnswer> {
         keep(idempotency)
-        return try reach("end \(app) \(id)")
+        return try give("end \(app) \(id)")
     }
     func changeAudience(
         _ app: BundleID,
         _ id: ActivityID,
         _ request: AudienceRequest,
         idempotency: IdempotencyKey?
-    ) async throws -> AudienceCounts {
+    ) async throws -> Replayable<AudienceCounts> {
         keep(idempotency)
-        return try reach("changeAudience \(app) \(id)")
+        return try give("changeAudience \(app) \(id)")
     }
     func addToAudience(
         _ app: BundleID,
@@ -414,9 +418,13 @@ final class RecordingService: TallyService {
         try reach("timeline \(app) \(id) \(device?.rawValue ?? "-") \(user?.rawValue ?? "-") \(text(page))")
     }
 
-    func push(_ app: BundleID, _ request: PushRequest, idempotency: IdempotencyKey?) async throws -> PushAnswer {
+    func push(
+        _ app: BundleID,
+        _ request: PushRequest,
+        idempotency: IdempotencyKey?
+    ) async throws -> Replayable<PushAnswer> {
         keep(idempotency)
-        return try reach("push \(app) \(request.pushType.rawValue)")
+        return try give("push \(app) \(request.pushType.rawValue)")
     }
 
     func batch(
@@ -454,18 +462,18 @@ final class RecordingService: TallyService {
         _ app: BundleID,
         _ request: ChannelRequest,
         idempotency: IdempotencyKey?
-    ) async throws -> ChannelResource {
+    ) async throws -> Replayable<ChannelResource> {
         keep(idempotency)
-        return try reach("createChannel \(app)")
+        return try give("createChannel \(app)")
     }
     func deleteChannel(_ app: BundleID, _ id: ChannelID) async throws { try done("deleteChannel \(app) \(id)") }
     func reconcileChannels(
         _ app: BundleID,
         _ request: ReconcileRequest,
         idempotency: IdempotencyKey?
-    ) async throws -> ChannelReport {
+    ) async throws -> Replayable<ChannelReport> {
         keep(idempotency)
-        return try reach("reconcileChannels \(app) \(request.dryRun)")
+        return try give("reconcileChannels \(app) \(request.dryRun)")
     }
 
     func schedules(_ app: BundleID, state: ScheduleState?, _ page: PageRequest) async throws -> Page<ScheduleResource> {

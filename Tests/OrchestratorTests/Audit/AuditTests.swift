@@ -40,7 +40,7 @@ struct AuditTests {
             request.at = Instant(unixSeconds: 4_000_000_000)
             func schedule() async throws -> String {
                 let answer = try await orchestrator.update(app, ActivityID(stored: "final"), request)
-                guard case .scheduled(let id) = answer else { throw Accepted.IsScheduled() }
+                guard case .scheduled(let id) = answer.answer else { throw Accepted.IsScheduled() }
                 return id
             }
             let (cancelled, run) = (try await schedule(), try await schedule())
@@ -56,7 +56,7 @@ struct AuditTests {
                     APIKeyRequest(name: "app", scopes: [.read], bundleID: app)
                 )
                 try await orchestrator.revokeAPIKey(made.id, only: nil)
-                let channel = try await orchestrator.createChannel(app, ChannelRequest(storage: .none))
+                let channel = try await orchestrator.createChannel(app, ChannelRequest(storage: .none)).answer
                 try await orchestrator.deleteChannel(app, channel.id)
                 try await orchestrator.cancelSchedule(app, cancelled)
                 _ = try await orchestrator.runSchedule(app, run)

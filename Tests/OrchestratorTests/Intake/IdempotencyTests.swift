@@ -151,7 +151,7 @@ struct IdempotencyTests {
                             ActivityID(stored: "final"),
                             request,
                             idempotency: key("a")
-                        )
+                        ).answer
                     }
                 }
                 return try await group.reduce(into: []) { $0.append($1) }
@@ -179,7 +179,7 @@ struct IdempotencyTests {
                     ActivityID(stored: "final"),
                     request,
                     idempotency: key
-                )
+                ).answer
             }
             let added = try await change(add: World.devices("d1"), key("a"))
             #expect(added.devices == 1)

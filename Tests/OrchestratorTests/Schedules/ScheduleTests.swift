@@ -3,6 +3,7 @@ import ActivityModel
 import JSON
 import OrchestratorTestSupport
 import Postgres
+import Store
 import Testing
 
 @testable import Orchestrator
@@ -21,7 +22,7 @@ struct ScheduleTests {
         request.at = Self.later
         change(&request)
         let answer = try await world.orchestrator.update(world.app, ActivityID(stored: "final"), request)
-        guard case .scheduled(let id) = answer else { throw Accepted.IsScheduled() }
+        guard case .scheduled(let id) = answer.answer else { throw Accepted.IsScheduled() }
         return id
     }
 

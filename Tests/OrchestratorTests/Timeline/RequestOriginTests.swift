@@ -113,7 +113,7 @@ struct RequestOriginTests {
                 let answer = try await asked("request-\(number)") {
                     try await world.orchestrator.update(world.app, ActivityID(stored: "final"), request)
                 }
-                guard case .scheduled(let id) = answer else { throw Accepted.IsScheduled() }
+                guard case .scheduled(let id) = answer.answer else { throw Accepted.IsScheduled() }
                 ids.append(id)
             }
             _ = try await asked("request-4") { try await world.orchestrator.runSchedule(world.app, ids[0]) }

@@ -49,7 +49,7 @@ extension Orchestrator {
             async let devices = accept(parts.devices)
             async let starts = start(app, parts.starts)
             for (place, answer) in zip(parts.changePlaces, await changes) {
-                results[place] = answer.map { .change($0) }
+                results[place] = answer.map { .change($0.answer) }
             }
             for (place, answer) in zip(parts.reportPlaces, await reports) {
                 results[place] = answer.map { .subscription($0) }
@@ -94,8 +94,8 @@ extension Orchestrator {
 
     private func carryOut(_ one: BatchParts.Start, _ app: BundleID) async -> OperationResult {
         do {
-            let (answer, replay) = try await start(app, one.id, one.request, idempotency: one.idempotency)
-            return .success(.start(answer, replay: replay))
+            let started = try await start(app, one.id, one.request, idempotency: one.idempotency)
+            return .success(.start(started.answer, replay: started.isReplay))
         } catch {
             if !(error is Problem) { logger.error("an operation of a batch failed", metadata: ["error": "\(error)"]) }
             return .failure(error)

@@ -75,9 +75,6 @@ extension Orchestrator {
     }
 
     private func dryRun(_ change: RequestedChange) async throws -> DryRunAnswer {
-        var change = change
-        let replay = ReplayMark()
-        change.replay = replay
         let facts = try await facts(change.app, change.id)
         var command = try change.command(facts, await typeContext(change.app, facts.typeName))
         command = command.knowing(unused: try await unusedVersions([command]), change)
@@ -85,7 +82,7 @@ extension Orchestrator {
         let cards = try await CardCounts.read(facts.key, pageSize: settings.stretchSize, from: database)
         let identity =
             facts.delivery.usesChannel ? try await signing.identity(of: change.app, facts.environment) : nil
-        return try await rollingBack { [change, command] connection in
+        return try await rollingBack { [command] connection in
             // A watch of its own: what it has seen here was not written.
             let judged = try await ChangeGroup.judge(
                 [command],
@@ -96,11 +93,12 @@ extension Orchestrator {
                 on: connection
             )
             if !judged.statements.isEmpty { _ = try await connection.pipeline(judged.statements) }
-            guard case .accepted(let id, let revision, let timestamp, let unchanged)? = try judged.answers.first?.get()
+            guard let given = try judged.answers.first?.get(),
+                case .accepted(let id, let revision, let timestamp, let unchanged) = given.answer
             else {
                 throw Problem.internalError()
             }
-            if unchanged || replay.isSet { return .unchanged(id, revision, timestamp) }
+            if unchanged || given.isReplay { return .unchanged(id, revision, timestamp) }
             let plan = try await PushPlan.read(
                 command.activity.key,
                 revision: revision,
