@@ -146,11 +146,14 @@ package protocol TallyService: Sendable {
 
     // MARK: Activities
 
+    // `origin` is the request that brings a change. It is kept with the change.
+
     /// The answer is a replay if the same start was accepted before. Nothing changes then.
     func start(
         _ app: BundleID,
         _ id: ActivityID,
-        _ request: StartRequest
+        _ request: StartRequest,
+        origin: RequestOrigin?
     ) async throws -> Replayable<StartAnswer>
     /// Dry runs check like the real request, but write nothing.
     func dryRunStart(_ app: BundleID, _ id: ActivityID, _ request: StartRequest) async throws -> DryRunAnswer
@@ -160,13 +163,15 @@ package protocol TallyService: Sendable {
         _ app: BundleID,
         _ id: ActivityID,
         _ request: UpdateRequest,
-        idempotency: IdempotencyKey?
+        idempotency: IdempotencyKey?,
+        origin: RequestOrigin?
     ) async throws -> Replayable<UpdateAnswer>
     func end(
         _ app: BundleID,
         _ id: ActivityID,
         _ request: EndRequest,
-        idempotency: IdempotencyKey?
+        idempotency: IdempotencyKey?,
+        origin: RequestOrigin?
     ) async throws -> Replayable<EndAnswer>
     func changeAudience(
         _ app: BundleID,
@@ -215,7 +220,8 @@ package protocol TallyService: Sendable {
     func batch(
         _ app: BundleID,
         _ operations: [KeyedOperation],
-        waited: Duration
+        waited: Duration,
+        origin: RequestOrigin?
     ) async -> [Orchestrator.OperationResult]
 
     // MARK: Channels and schedules

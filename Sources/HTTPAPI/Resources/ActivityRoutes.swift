@@ -15,7 +15,7 @@ extension Route {
                 let activity = try call.activity()
                 let request = try call.request(StartRequest.self)
                 if try call.isDryRun() { return .ok(try await service.dryRunStart(app, activity, request)) }
-                let started = try await service.start(app, activity, request)
+                let started = try await service.start(app, activity, request, origin: call.origin)
                 return started.isReplay ? .ok(started) : .accepted(started)
             },
             Route(.post, one + "/updates", .scope(.publish), query: dryRun, body: true) { call in
@@ -24,7 +24,9 @@ extension Route {
                 let key = try call.idempotencyKey()
                 let request = try call.request(UpdateRequest.self)
                 if try call.isDryRun() { return .ok(try await service.dryRunUpdate(app, activity, request)) }
-                return .accepted(try await service.update(app, activity, request, idempotency: key))
+                return .accepted(
+                    try await service.update(app, activity, request, idempotency: key, origin: call.origin)
+                )
             },
             Route(.post, one + "/end", .scope(.publish), query: dryRun, body: true) { call in
                 let app = try call.app()
@@ -32,7 +34,9 @@ extension Route {
                 let key = try call.idempotencyKey()
                 let request = try call.request(EndRequest.self)
                 if try call.isDryRun() { return .ok(try await service.dryRunEnd(app, activity, request)) }
-                return .accepted(try await service.end(app, activity, request, idempotency: key))
+                return .accepted(
+                    try await service.end(app, activity, request, idempotency: key, origin: call.origin)
+                )
             },
             Route(.post, one + "/audience", .scope(.publish), body: true, lines: true) { call in
                 let app = try call.app()

@@ -12,24 +12,38 @@ extension Orchestrator {
         _ app: BundleID,
         _ id: ActivityID,
         _ request: UpdateRequest,
-        idempotency: IdempotencyKey? = nil
+        idempotency: IdempotencyKey? = nil,
+        origin: RequestOrigin?
     ) async throws -> Replayable<ChangeAnswer> {
         try await accept(
-            RequestedChange(app: app, id: id, body: .update(request), idempotencyKey: idempotency.map { .init($0) })
+            RequestedChange(
+                app: app,
+                id: id,
+                body: .update(request),
+                idempotencyKey: idempotency.map { .init($0) },
+                origin: origin
+            )
         )
     }
 
     /// Accepts the end of an activity, or schedules it. The end is final.
     ///
-    /// - Throws: As ``update(_:_:_:idempotency:)``.
+    /// - Throws: As ``update(_:_:_:idempotency:origin:)``.
     package func end(
         _ app: BundleID,
         _ id: ActivityID,
         _ request: EndRequest,
-        idempotency: IdempotencyKey? = nil
+        idempotency: IdempotencyKey? = nil,
+        origin: RequestOrigin?
     ) async throws -> Replayable<ChangeAnswer> {
         try await accept(
-            RequestedChange(app: app, id: id, body: .end(request), idempotencyKey: idempotency.map { .init($0) })
+            RequestedChange(
+                app: app,
+                id: id,
+                body: .end(request),
+                idempotencyKey: idempotency.map { .init($0) },
+                origin: origin
+            )
         )
     }
 
@@ -40,7 +54,7 @@ extension Orchestrator {
     /// Accepts changes, each judged on its own; those of one activity in their order.
     ///
     /// - `limit`: how much may wait; nil: what is set.
-    /// - Returns: One answer for each, as ``update(_:_:_:idempotency:)`` gives or throws it.
+    /// - Returns: One answer for each, as ``update(_:_:_:idempotency:origin:)`` gives or throws it.
     func accept(
         _ changes: [RequestedChange],
         within limit: IntakeLimit? = nil

@@ -13,9 +13,10 @@ extension Orchestrator {
     package func start(
         _ app: BundleID,
         _ id: ActivityID,
-        _ request: StartRequest
+        _ request: StartRequest,
+        origin: RequestOrigin?
     ) async throws -> Replayable<StartAnswer> {
-        try await start(app, id, request, idempotency: nil)
+        try await start(app, id, request, idempotency: nil, origin: origin)
     }
 
     /// The same as an operation of a batch, which may have a key.
@@ -23,7 +24,8 @@ extension Orchestrator {
         _ app: BundleID,
         _ id: ActivityID,
         _ request: StartRequest,
-        idempotency: IdempotencyKey?
+        idempotency: IdempotencyKey?,
+        origin: RequestOrigin?
     ) async throws -> Replayable<StartAnswer> {
         if let idempotency {
             let kept = try await database.withConnection { connection in
@@ -42,7 +44,7 @@ extension Orchestrator {
         let appVersions = try await AudienceVersions.read(request.audience, of: app, environment, from: database)
         let accepted = try await keepingAnswer {
             try await withCurrentType {
-                try await insertStart(app, id, environment, request, appVersions, idempotency)
+                try await insertStart(app, id, environment, request, appVersions, idempotency, origin)
             }
         }
         guard let accepted else {
@@ -82,7 +84,8 @@ extension Orchestrator {
         _ environment: APNSEnvironment,
         _ request: StartRequest,
         _ appVersions: [String],
-        _ idempotency: IdempotencyKey?
+        _ idempotency: IdempotencyKey?,
+        _ origin: RequestOrigin?
     ) async throws -> Replayable<StartAnswer>? {
         let type = try await typeContext(app, request.type)
         let proposal = try StartProposal(
@@ -91,7 +94,8 @@ extension Orchestrator {
             environment: environment,
             request: request,
             type: type,
-            appVersions: appVersions
+            appVersions: appVersions,
+            origin: origin
         )
         let generation = facts.generation
         let started: Started? = try await database.withTransaction { connection in

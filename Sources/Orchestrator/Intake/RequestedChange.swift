@@ -19,7 +19,7 @@ struct RequestedChange: Sendable {
     /// The schedule that this runs.
     var scheduleID: String?
     /// The request that brought it; nil for what Tally does by itself.
-    var origin = RequestOrigin.current
+    let origin: RequestOrigin?
     /// What puts the request on record, committed with the change.
     var records: [Query] = []
 

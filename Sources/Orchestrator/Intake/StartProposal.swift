@@ -18,7 +18,8 @@ struct StartProposal: Sendable {
     let policy: Policy
     /// The app versions of the audience, and whether each can decode the start.
     private let appVersions: [(appVersion: String, isWithheld: Bool)]
-    private let origin = RequestOrigin.current
+    /// The request that brought it; nil for what Tally does by itself.
+    private let origin: RequestOrigin?
 
     /// Those that are in the audience must be able to decode the start, unless the version of the type that they decode
     /// is retired; and every current version, where it goes to a channel.
@@ -30,8 +31,10 @@ struct StartProposal: Sendable {
         environment: APNSEnvironment,
         request: StartRequest,
         type: TypeContext,
-        appVersions: [String]
+        appVersions: [String],
+        origin: RequestOrigin?
     ) throws(Problem) {
+        self.origin = origin
         self.app = app
         self.id = id
         self.environment = environment

@@ -3,6 +3,7 @@ import HTTP1Server
 import HTTPTypes
 import NIOCore
 import Orchestrator
+import Store
 import Synchronization
 import Testing
 
@@ -23,7 +24,13 @@ struct IngestStreamTests {
         let incoming = HTTPCall(head: head, body: ByteBuffer(string: body))
         return IngestStream(
             app: RecordingService.boundApp,
-            group: OperationGroup(service: service, principal: principal, method: "POST", path: "/ingest"),
+            group: OperationGroup(
+                service: service,
+                principal: principal,
+                method: "POST",
+                path: "/ingest",
+                origin: RequestOrigin(requestID: "r", trace: nil)
+            ),
             principal: principal,
             terms: StreamTerms(authenticateAgain: authenticateAgain),
             incoming: incoming,

@@ -6,7 +6,7 @@ import Synchronization
 
 @testable import HTTPAPI
 import Record
-import Store
+@testable import Store
 
 /// A service that writes down what routes call and answers what a test gave it.
 ///
@@ -15,6 +15,7 @@ final class RecordingService: TallyService {
     private struct State {
         var calls: [String] = []
         var callers: [Caller?] = []
+        var origins: [RequestOrigin?] = []
         var idempotencyKeys: [IdempotencyKey?] = []
         var answers: [ObjectIdentifier: any Sendable] = [:]
         var failure: (any Error)?
@@ -69,6 +70,8 @@ final class RecordingService: TallyService {
     var audiencePages: [AudienceListPage] { state.withLock { $0.audiencePages } }
     /// Who made each call, as far as the service is told.
     var callers: [Caller?] { state.withLock { $0.callers } }
+    /// Which requests brought changes.
+    var origins: [RequestOrigin?] { state.withLock { $0.origins } }
     var idempotencyKeys: [IdempotencyKey?] { state.withLock { $0.idempotencyKeys } }
 
     /// What every later call that answers this type gives.
@@ -123,6 +126,10 @@ final class RecordingService: TallyService {
 
     private func done(_ call: String) throws {
         try reach(call, as: Void.self)
+    }
+
+    private func keep(_ origin: RequestOrigin?) {
+        state.withLock { $0.origins.append(origin) }
     }
 
     private func keep(_ key: IdempotencyKey?) {
@@ -330,9 +337,11 @@ final class RecordingService: TallyService {
     func start(
         _ app: BundleID,
         _ id: ActivityID,
-        _ request: StartRequest
+        _ request: StartRequest,
+        origin: RequestOrigin?
     ) async throws -> Replayable<StartAnswer> {
-        try give("start \(app) \(id)")
+        keep(origin)
+        return try give("start \(app) \(id)")
     }
     func dryRunStart(_ app: BundleID, _ id: ActivityID, _ request: StartRequest) async throws -> DryRunAnswer {
         try reach("dryRunStart \(app) \(id)")
@@ -347,8 +356,10 @@ final class RecordingService: TallyService {
         _ app: BundleID,
         _ id: ActivityID,
         _ request: UpdateRequest,
-        idempotency: IdempotencyKey?
+        idempotency: IdempotencyKey?,
+        origin: RequestOrigin?
     ) async throws -> Replayable<UpdateAnswer> {
+        keep(origin)
         keep(idempotency)
         return try give("update \(app) \(id)")
     }
@@ -356,8 +367,10 @@ final class RecordingService: TallyService {
         _ app: BundleID,
         _ id: ActivityID,
         _ request: EndRequest,
-        idempotency: IdempotencyKey?
+        idempotency: IdempotencyKey?,
+        origin: RequestOrigin?
     ) async throws -> Replayable<EndAnswer> {
+        keep(origin)
         keep(idempotency)
         return try give("end \(app) \(id)")
     }
@@ -430,8 +443,10 @@ final class RecordingService: TallyService {
     func batch(
         _ app: BundleID,
         _ operations: [KeyedOperation],
-        waited: Duration
+        waited: Duration,
+        origin: RequestOrigin?
     ) async -> [Orchestrator.OperationResult] {
+        keep(origin)
         state.withLock { state in
             state.calls.append("batch \(app)")
             state.waits.append(waited)

@@ -138,6 +138,6 @@ struct CountedAnswerTests {
             audience: audience,
             alert: World.alert("Kick-off")
         )
-        return try await world.orchestrator.start(world.app, Self.activity, request, idempotency: key)
+        return try await world.orchestrator.start(world.app, Self.activity, request, idempotency: key, origin: nil)
     }
 }

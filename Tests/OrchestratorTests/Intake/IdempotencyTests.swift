@@ -150,7 +150,8 @@ struct IdempotencyTests {
                             world.app,
                             ActivityID(stored: "final"),
                             request,
-                            idempotency: key("a")
+                            idempotency: key("a"),
+                            origin: nil
                         ).answer
                     }
                 }
@@ -244,7 +245,7 @@ struct IdempotencyTests {
                         idempotency: .init(key("key-\(number)"))
                     )
                 }
-                let answers = await world.orchestrator.batch(world.app, changes)
+                let answers = await world.orchestrator.batch(world.app, changes, origin: nil)
                 #expect(answers.allSatisfy { if case .success = $0 { true } else { false } })
             }
             #expect(try await world.number("SELECT count(*) FROM idempotency_keys") == Int64(keys))

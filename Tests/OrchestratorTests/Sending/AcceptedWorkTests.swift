@@ -216,7 +216,7 @@ struct AcceptedWorkTests {
                 let update = UpdateRequest(contentState: World.state(1))
                 return KeyedOperation(BatchOperation(.update(ActivityID(stored: id), update)), idempotency: nil)
             }
-            #expect(await world.orchestrator.batch(world.app, batch).count == 2)
+            #expect(await world.orchestrator.batch(world.app, batch, origin: nil).count == 2)
             #expect(world.orchestrator.wakeUps.takeLeases(10).count == 1)
         }
     }

@@ -126,7 +126,7 @@ struct PlainBroadcastTests {
                     idempotency: nil
                 )
             }
-            #expect(await world.orchestrator.batch(world.app, batch).count == count)
+            #expect(await world.orchestrator.batch(world.app, batch, origin: nil).count == count)
             let group = try await group(in: world)
             let gate = world.recorder.close()
             async let served = group.run()

@@ -8,7 +8,7 @@ import Store
 extension Orchestrator {
     /// What a start would send, and to whom.
     ///
-    /// - Throws: As ``start(_:_:_:)``.
+    /// - Throws: As ``start(_:_:_:origin:)``.
     package func dryRunStart(
         _ app: BundleID,
         _ id: ActivityID,
@@ -27,7 +27,8 @@ extension Orchestrator {
             environment: environment,
             request: request,
             type: type,
-            appVersions: try await AudienceVersions.read(request.audience, of: app, environment, from: database)
+            appVersions: try await AudienceVersions.read(request.audience, of: app, environment, from: database),
+            origin: nil
         )
         // What takes long comes before the transaction.
         let counts = try await StartCounts.read(
@@ -54,23 +55,23 @@ extension Orchestrator {
 
     /// What an update would send, and to how many.
     ///
-    /// - Throws: As ``update(_:_:_:idempotency:)``.
+    /// - Throws: As ``update(_:_:_:idempotency:origin:)``.
     package func dryRunUpdate(
         _ app: BundleID,
         _ id: ActivityID,
         _ request: UpdateRequest
     ) async throws -> DryRunAnswer {
         try await withCurrentType {
-            try await dryRun(RequestedChange(app: app, id: id, body: .update(request)))
+            try await dryRun(RequestedChange(app: app, id: id, body: .update(request), origin: nil))
         }
     }
 
     /// What an end would send, and to how many.
     ///
-    /// - Throws: As ``end(_:_:_:idempotency:)``.
+    /// - Throws: As ``end(_:_:_:idempotency:origin:)``.
     package func dryRunEnd(_ app: BundleID, _ id: ActivityID, _ request: EndRequest) async throws -> DryRunAnswer {
         try await withCurrentType {
-            try await dryRun(RequestedChange(app: app, id: id, body: .end(request)))
+            try await dryRun(RequestedChange(app: app, id: id, body: .end(request), origin: nil))
         }
     }
 
