@@ -147,12 +147,15 @@ package protocol TallyService: Sendable {
 
     // MARK: Activities
 
-    /// `replay`: the same start was accepted before, and nothing changed.
+    // `origin` is the request that brings a change. It is kept with the change.
+
+    /// The answer is a replay if the same start was accepted before. Nothing changes then.
     func start(
         _ app: BundleID,
         _ id: ActivityID,
-        _ request: StartRequest
-    ) async throws -> (answer: StartAnswer, replay: Bool)
+        _ request: StartRequest,
+        origin: RequestOrigin?
+    ) async throws -> Replayable<StartAnswer>
     /// Dry runs check like the real request, but write nothing.
     func dryRunStart(_ app: BundleID, _ id: ActivityID, _ request: StartRequest) async throws -> DryRunAnswer
     func dryRunUpdate(_ app: BundleID, _ id: ActivityID, _ request: UpdateRequest) async throws -> DryRunAnswer
@@ -161,20 +164,22 @@ package protocol TallyService: Sendable {
         _ app: BundleID,
         _ id: ActivityID,
         _ request: UpdateRequest,
-        idempotency: IdempotencyKey?
-    ) async throws -> UpdateAnswer
+        idempotency: IdempotencyKey?,
+        origin: RequestOrigin?
+    ) async throws -> Replayable<UpdateAnswer>
     func end(
         _ app: BundleID,
         _ id: ActivityID,
         _ request: EndRequest,
-        idempotency: IdempotencyKey?
-    ) async throws -> EndAnswer
+        idempotency: IdempotencyKey?,
+        origin: RequestOrigin?
+    ) async throws -> Replayable<EndAnswer>
     func changeAudience(
         _ app: BundleID,
         _ id: ActivityID,
         _ request: AudienceRequest,
         idempotency: IdempotencyKey?
-    ) async throws -> AudienceCounts
+    ) async throws -> Replayable<AudienceCounts>
     /// Adds one page of a long list. `known` is what the page before returned.
     func addToAudience(
         _ app: BundleID,
@@ -205,14 +210,19 @@ package protocol TallyService: Sendable {
     ) async throws -> TimelineAnswer
 
     /// Accepts an ordinary push into the queue, which sends it later.
-    func push(_ app: BundleID, _ request: PushRequest, idempotency: IdempotencyKey?) async throws -> PushAnswer
+    func push(
+        _ app: BundleID,
+        _ request: PushRequest,
+        idempotency: IdempotencyKey?
+    ) async throws -> Replayable<PushAnswer>
     /// Carries out many operations, each with the result of its own method above.
     ///
     /// - `waited`: how long the batch waited to be read.
     func batch(
         _ app: BundleID,
         _ operations: [KeyedOperation],
-        waited: Duration
+        waited: Duration,
+        origin: RequestOrigin?
     ) async -> [Orchestrator.OperationResult]
 
     // MARK: Channels and schedules
@@ -223,13 +233,13 @@ package protocol TallyService: Sendable {
         _ app: BundleID,
         _ request: ChannelRequest,
         idempotency: IdempotencyKey?
-    ) async throws -> ChannelResource
+    ) async throws -> Replayable<ChannelResource>
     func deleteChannel(_ app: BundleID, _ id: ChannelID) async throws
     func reconcileChannels(
         _ app: BundleID,
         _ request: ReconcileRequest,
         idempotency: IdempotencyKey?
-    ) async throws -> ChannelReport
+    ) async throws -> Replayable<ChannelReport>
 
     /// All schedules, or those in one state.
     func schedules(_ app: BundleID, state: ScheduleState?, _ page: PageRequest) async throws -> Page<ScheduleResource>

@@ -1,6 +1,7 @@
 package import APITypes
 package import ActivityModel
 import Doctor
+import Store
 
 // The services of the room below for the API, and the services of this room for that one.
 extension Orchestrator {
@@ -12,6 +13,6 @@ extension Orchestrator {
 
 extension Orchestrator: ChannelMaker {
     package func makeChannel(_ app: BundleID, _ environment: APNSEnvironment) async throws -> ChannelID {
-        try await createChannel(app, ChannelRequest(environment: environment, storage: .none)).id
+        try await createChannel(app, ChannelRequest(environment: environment, storage: .none)).answer.id
     }
 }

@@ -7,7 +7,7 @@ package import ServiceLifecycle
 /// Start here for events, the timeline, the audit log, kept answers, signing keys, and the SQL that several rooms share.
 ///
 /// - **What it does.** It writes what happened (`Events`, `Timeline`, `Audit`), keeps answers to requests with an
-///   `Idempotency-Key` and reads callers and page cursors (`Requests`), opens and seals signing keys (`Signing`),
+///   `Idempotency-Key` and reads page cursors and traces (`Requests`), opens and seals signing keys (`Signing`),
 ///   translates between rows and values (`Database`), and forgets old rows. `Fragments` has the SQL by which other rooms
 ///   give the sender work.
 /// - **Who calls it.** All rooms. It calls none of them.

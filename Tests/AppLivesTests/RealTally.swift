@@ -129,7 +129,7 @@ final class RealTally: LifeServer {
         hasNews = true
         let request = EndRequest(dismissal: .after(seconds: atOnce ? 0 : 14_400))
         // The app may be faster than its backend: then there is nothing to end yet.
-        _ = try? await world.orchestrator.end(world.app, ActivityID(stored: activity), request)
+        _ = try? await world.orchestrator.end(world.app, ActivityID(stored: activity), request, origin: nil)
     }
 
     func work() async throws -> [Push] {

@@ -20,7 +20,7 @@ struct PageTests {
     func renewals() async throws {
         try await RunningConsole.run { console in
             let schedule = UpdateRequest(contentState: ["score": 3], at: Instant(unixSeconds: 4_000_000_000))
-            _ = try await console.orchestrator.update(Self.mine, Self.match, schedule, idempotency: nil)
+            _ = try await console.orchestrator.update(Self.mine, Self.match, schedule, idempotency: nil, origin: nil)
             let first = try await console.signIn(RunningConsole.bootstrap)
             let second = try await console.signIn(RunningConsole.bootstrap)
             let renewed = try await console.send("GET", Self.room + "&after=1-1", cookie: first)
@@ -40,7 +40,8 @@ struct PageTests {
                 Self.mine,
                 Self.match,
                 UpdateRequest(contentState: ["score": 987_654]),
-                idempotency: nil
+                idempotency: nil,
+                origin: nil
             )
             let kept = try await console.send("GET", Self.room + "&after=1-1", cookie: second)
             #expect(!kept.text.contains("987654"))
@@ -163,7 +164,7 @@ struct PageTests {
     func cancelledSchedule() async throws {
         try await RunningConsole.run { console in
             let update = UpdateRequest(contentState: ["score": 3], at: Instant(unixSeconds: 4_000_000_000))
-            _ = try await console.orchestrator.update(Self.mine, Self.match, update, idempotency: nil)
+            _ = try await console.orchestrator.update(Self.mine, Self.match, update, idempotency: nil, origin: nil)
             let page = try await console.orchestrator.schedules(Self.mine, state: nil, PageRequest())
             let id = try #require(page.items.first).id
             try await Self.expectMemory(

@@ -169,7 +169,12 @@ struct RunningConsole: Sendable {
             "type": "Game", "attributes": ["home": .string(hostile)],
             "content_state": ["score": 1, "note": .string(hostile)],
         ])
-        _ = try await orchestrator.start(app, ActivityID(stored: "match-of-" + app.rawValue), StartRequest(json: start))
+        _ = try await orchestrator.start(
+            app,
+            ActivityID(stored: "match-of-" + app.rawValue),
+            StartRequest(json: start),
+            origin: nil
+        )
     }
 }
 

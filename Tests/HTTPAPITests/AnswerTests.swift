@@ -148,9 +148,11 @@ struct AnswerTests {
         _ = try await api.send(.post, Self.activity + "/updates", body: body, headers: headers)
         _ = try await api.send(.post, Self.activity + "/updates", body: body)
         #expect(api.service.callers.map { $0?.keyID } == ["key of admin", "key of admin"])
-        #expect(api.service.callers.first??.origin.requestID == "request-7")
-        #expect(api.service.callers.first??.origin.trace?.description == trace)
-        #expect(api.service.callers.last??.origin.trace == nil)
+        #expect(api.service.callers.first??.requestID == "request-7")
+        #expect(api.service.origins.count == 2)
+        #expect(api.service.origins.first??.requestID == "request-7")
+        #expect(api.service.origins.first??.trace?.description == trace)
+        #expect(api.service.origins.last??.trace == nil)
     }
 
     // MARK: Health and metrics

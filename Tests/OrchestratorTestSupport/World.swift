@@ -30,7 +30,8 @@ package struct World: Sendable {
             let leases = try await orchestrator.segments.claim(limit: 100)
             if leases.isEmpty { return }
             for lease in leases {
-                _ = await SegmentGroup(orchestrator: orchestrator, segments: [LeasedSegment(lease: lease)]).run()
+                let segments = [LeasedSegment(lease: lease)]
+                _ = await SegmentGroup(orchestrator: orchestrator, slot: nil, segments: segments).run()
             }
         }
         Issue.record("The segments never come to rest.", sourceLocation: sourceLocation)
@@ -116,6 +117,7 @@ package struct World: Sendable {
         delivery: Delivery = .tokens,
         score: Int64 = 0,
         alert: String? = "Kick-off",
+        origin: RequestOrigin? = nil,
         _ change: (inout StartRequest) -> Void = { _ in }
     ) async throws -> (answer: StartAnswer, replay: Bool) {
         var request = StartRequest(
@@ -127,7 +129,8 @@ package struct World: Sendable {
             alert: alert.map(Self.alert)
         )
         change(&request)
-        return try await orchestrator.start(app, ActivityID(stored: id), request)
+        let started = try await orchestrator.start(app, ActivityID(stored: id), request, origin: origin)
+        return (started.answer, started.isReplay)
     }
 
     @discardableResult
@@ -137,6 +140,7 @@ package struct World: Sendable {
         alert: String? = nil,
         mustDeliver: Bool = false,
         key: IdempotencyKey? = nil,
+        origin: RequestOrigin? = nil,
         _ change: (inout UpdateRequest) -> Void = { _ in }
     ) async throws -> Accepted {
         var request = UpdateRequest(
@@ -145,13 +149,20 @@ package struct World: Sendable {
             mustDeliver: mustDeliver
         )
         change(&request)
-        return try Accepted(await orchestrator.update(app, ActivityID(stored: id), request, idempotency: key))
+        let given = try await orchestrator.update(
+            app,
+            ActivityID(stored: id),
+            request,
+            idempotency: key,
+            origin: origin
+        )
+        return try Accepted(given.answer)
     }
 
     @discardableResult
     package func end(_ id: String = "final", score: Int64? = nil, alert: String? = nil) async throws -> Accepted {
         let request = EndRequest(contentState: score.map(Self.state), alert: alert.map(Self.alert))
-        return try Accepted(await orchestrator.end(app, ActivityID(stored: id), request))
+        return try Accepted(await orchestrator.end(app, ActivityID(stored: id), request, origin: nil).answer)
     }
 
     package func show(_ id: String = "final") async throws -> ActivityResource {

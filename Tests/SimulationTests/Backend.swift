@@ -73,7 +73,8 @@ extension Universe {
         // PUT is idempotent by its id: it is repeated until it is answered.
         while true {
             do {
-                let answer = try await anyDaemon().orchestrator.start(Self.app, ActivityID(stored: id), request).answer
+                let answer = try await anyDaemon().orchestrator
+                    .start(Self.app, ActivityID(stored: id), request, origin: nil).answer
                 matches[matches.count - 1].accepted.append(
                     Accepted(
                         revision: answer.revision,
@@ -172,8 +173,9 @@ extension Universe {
                     mustDeliver: post.mustDeliver,
                     at: post.at.map { Instant(microseconds: $0 * 1_000) }
                 ),
-                idempotency: key
-            )
+                idempotency: key,
+                origin: nil
+            ).answer
         case .end:
             return try await daemon.orchestrator.end(
                 Self.app,
@@ -183,8 +185,9 @@ extension Universe {
                     alert: post.alert.map(Self.alert),
                     at: post.at.map { Instant(microseconds: $0 * 1_000) }
                 ),
-                idempotency: key
-            )
+                idempotency: key,
+                origin: nil
+            ).answer
         }
     }
 }

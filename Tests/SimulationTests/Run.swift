@@ -192,14 +192,16 @@ extension Universe {
             } catch {
                 apple.with { _ = $0.brokenTurns.insert(turn.number) }
                 // Where the lease is lost, another daemon goes on.
-                if !(error is LeaseLost) { await SegmentWorker(orchestrator: orchestrator, lease: lease).rescue() }
+                if !(error is LeaseLost) {
+                    await SegmentWorker(orchestrator: orchestrator, slot: nil, lease: lease).rescue()
+                }
             }
         }
     }
 
     /// Serves one segment as its group does, but for the timers by which a group stores answers and keeps leases.
     private static func work(on lease: SegmentLease, of orchestrator: Orchestrator) async throws {
-        let group = SegmentGroup(orchestrator: orchestrator, segments: [LeasedSegment(lease: lease)])
+        let group = SegmentGroup(orchestrator: orchestrator, slot: nil, segments: [LeasedSegment(lease: lease)])
         if let broadcast = try await orchestrator.segments.plainBroadcasts(among: [lease]).first {
             let outcome = try await group.push(broadcast)
             if outcome.isAccepted {
@@ -218,7 +220,7 @@ extension Universe {
             return
         }
         guard let ring = try await orchestrator.segments.smallRings(among: [lease]).first else {
-            _ = try await SegmentWorker(orchestrator: orchestrator, lease: lease).work()
+            _ = try await SegmentWorker(orchestrator: orchestrator, slot: nil, lease: lease).work()
             return
         }
         let exceptions = try await group.push(ring)

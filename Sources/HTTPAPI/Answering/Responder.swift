@@ -84,6 +84,7 @@ struct Responder: Sendable {
             segments: match.segments,
             query: query,
             body: route.takesBody && !isLines ? try await bodyLimit.read(asked, route) : [],
+            origin: RequestOrigin(requestID: asked.id, trace: asked.trace),
             idempotencyHeader: asked.fields.idempotencyKey,
             streaming: StreamTerms(
                 accept: asked.fields.accept,
@@ -91,13 +92,11 @@ struct Responder: Sendable {
                 authenticateAgain: { [authentication] in try await authentication.again(asked.fields) },
                 hangUp: { asked.call.hangUp() },
                 incoming: isLines ? asked.call : nil,
-                requestID: asked.id,
-                trace: asked.trace,
                 longestLine: bodyLimit.size
             )
         )
-        let caller = principal.map { Caller(keyID: $0.keyID, requestID: asked.id, trace: asked.trace) }
-        return try await Caller.$current.withValue(caller) { try await carryOut(call, by: route) }
+        guard let keyID = principal?.keyID else { return try await carryOut(call, by: route) }
+        return try await Caller(keyID: keyID, requestID: asked.id).acting { try await carryOut(call, by: route) }
     }
 
     /// Large bodies run on the global executor, because their work would delay the other connections of this event

@@ -1,7 +1,9 @@
 import APITypes
 import ActivityModel
 import HTTPTypes
+import Orchestrator
 import Registry
+import Store
 
 extension Route {
     private static let one = "/v1/apps/{bundle_id}/activities/{activity_id}"
@@ -14,8 +16,8 @@ extension Route {
                 let activity = try call.activity()
                 let request = try call.request(StartRequest.self)
                 if try call.isDryRun() { return .ok(try await service.dryRunStart(app, activity, request)) }
-                let (answer, replay) = try await service.start(app, activity, request)
-                return (replay ? RouteAnswer.ok(answer) : .accepted(answer)).markingReplay(replay)
+                let started = try await service.start(app, activity, request, origin: call.origin)
+                return started.isReplay ? .ok(started) : .accepted(started)
             },
             Route(.post, one + "/updates", .scope(.publish), query: dryRun, body: true) { call in
                 let app = try call.app()
@@ -23,7 +25,9 @@ extension Route {
                 let key = try call.idempotencyKey()
                 let request = try call.request(UpdateRequest.self)
                 if try call.isDryRun() { return .ok(try await service.dryRunUpdate(app, activity, request)) }
-                return .accepted(try await service.update(app, activity, request, idempotency: key)).markingReplay()
+                return .accepted(
+                    try await service.update(app, activity, request, idempotency: key, origin: call.origin)
+                )
             },
             Route(.post, one + "/end", .scope(.publish), query: dryRun, body: true) { call in
                 let app = try call.app()
@@ -31,7 +35,9 @@ extension Route {
                 let key = try call.idempotencyKey()
                 let request = try call.request(EndRequest.self)
                 if try call.isDryRun() { return .ok(try await service.dryRunEnd(app, activity, request)) }
-                return .accepted(try await service.end(app, activity, request, idempotency: key)).markingReplay()
+                return .accepted(
+                    try await service.end(app, activity, request, idempotency: key, origin: call.origin)
+                )
             },
             Route(.post, one + "/audience", .scope(.publish), body: true, lines: true) { call in
                 let app = try call.app()
@@ -48,11 +54,10 @@ extension Route {
                         incoming: incoming,
                         turns: turns
                     )
-                    return .accepted(try await list.add()).markingReplay()
+                    return .accepted(try await list.add())
                 }
                 let request = try call.request(AudienceRequest.self)
-                let counts = try await service.changeAudience(app, activity, request, idempotency: key)
-                return .accepted(counts).markingReplay()
+                return .accepted(try await service.changeAudience(app, activity, request, idempotency: key))
             },
         ]
     }

@@ -10,13 +10,13 @@ extension Route {
                 let app = try call.app()
                 let key = try call.idempotencyKey()
                 let request = try call.request(ChannelRequest.self)
-                return .created(try await service.createChannel(app, request, idempotency: key)).markingReplay()
+                return .created(try await service.createChannel(app, request, idempotency: key))
             },
             Route(.post, "/v1/apps/{bundle_id}/channels/reconcile", .scope(.operate), body: true) { call in
                 let app = try call.app()
                 let key = try call.idempotencyKey()
                 let request = try call.request(ReconcileRequest.self)
-                return .ok(try await service.reconcileChannels(app, request, idempotency: key)).markingReplay()
+                return .ok(try await service.reconcileChannels(app, request, idempotency: key))
             },
             Route(.get, "/v1/apps/{bundle_id}/channels", .scope(.read), query: paging) { call in
                 .ok(try await service.channels(call.app(), call.page()))

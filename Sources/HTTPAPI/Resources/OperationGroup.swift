@@ -13,16 +13,25 @@ struct OperationGroup: Sendable {
     /// Method and path of the request that brings the operations: the scope of their idempotency keys.
     let method: String
     let path: String
+    /// Kept with the changes that the operations make.
+    let origin: RequestOrigin
 
-    init(service: any TallyService, principal: Principal?, method: String, path: String) {
+    init(service: any TallyService, principal: Principal?, method: String, path: String, origin: RequestOrigin) {
         self.service = service
         self.principal = principal
         self.method = method
         self.path = path
+        self.origin = origin
     }
 
     init(service: any TallyService, call: RouteCall) {
-        self.init(service: service, principal: call.principal, method: call.method, path: call.path)
+        self.init(
+            service: service,
+            principal: call.principal,
+            method: call.method,
+            path: call.path,
+            origin: call.origin
+        )
     }
 
     /// - Returns: One result for each operation, in their order. One that could not be read is answered with its
@@ -36,7 +45,12 @@ struct OperationGroup: Sendable {
             operation.flatMap { operation in Result { () throws(Problem) in try permitted(operation) } }
         }
         // Operations that fail here get their answers below.
-        let answers = await service.batch(app, operations.compactMap { try? $0.get() }, waited: waited)
+        let answers = await service.batch(
+            app,
+            operations.compactMap { try? $0.get() },
+            waited: waited,
+            origin: origin
+        )
         var next = answers.makeIterator()
         return operations.map { operation in
             switch operation {

@@ -9,7 +9,7 @@ extension Route {
                 let app = try call.app()
                 let key = try call.idempotencyKey()
                 let request = try call.request(PushRequest.self)
-                return .accepted(try await service.push(app, request, idempotency: key)).markingReplay()
+                return .accepted(try await service.push(app, request, idempotency: key))
             }
         ]
     }

@@ -42,8 +42,23 @@ struct RouteAnswer: Sendable {
     /// 202 with a body: the change is committed, and Tally will send it to the phones.
     static func accepted(_ answer: some APIAnswer) -> RouteAnswer { json(answer.json, status: .accepted) }
 
+    /// 200 with a body, which may answer an earlier request.
+    static func ok(_ given: Replayable<some APIAnswer>) -> RouteAnswer {
+        ok(given.answer).markingReplay(given.isReplay)
+    }
+
+    /// 201 with a body, which may answer an earlier request.
+    static func created(_ given: Replayable<some APIAnswer>) -> RouteAnswer {
+        created(given.answer).markingReplay(given.isReplay)
+    }
+
+    /// 202 with a body, which may answer an earlier request.
+    static func accepted(_ given: Replayable<some APIAnswer>) -> RouteAnswer {
+        accepted(given.answer).markingReplay(given.isReplay)
+    }
+
     /// With the header `Idempotent-Replayed` if the caller gets the answer of an earlier request.
-    func markingReplay(_ isReplay: Bool = Caller.current?.replay.isSet == true) -> RouteAnswer {
+    private func markingReplay(_ isReplay: Bool) -> RouteAnswer {
         guard isReplay else { return self }
         var answer = self
         answer.headers[.idempotentReplayed] = "true"

@@ -18,6 +18,8 @@ struct RouteCall: Sendable {
     let query: [String: String]
     /// The body's bytes; empty if the route takes no body.
     let body: [UInt8]
+    /// The request's id and trace.
+    let origin: RequestOrigin
     /// The header `Idempotency-Key` as the caller sent it.
     let idempotencyHeader: String?
     /// Facts that only streaming answers need.

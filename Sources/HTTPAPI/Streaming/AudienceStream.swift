@@ -36,7 +36,7 @@ struct AudienceStream: Sendable {
     /// - Returns: How many the whole audience reaches, how long the list was, and how much of it was there before.
     /// - Throws: ``Problem``, with the number of a wrong line and of the lines that are stored before it; what a service
     ///   throws; ``BodyReadError``.
-    func add() async throws -> AudienceCounts {
+    func add() async throws -> Replayable<AudienceCounts> {
         let groups = LineGroups(
             incoming,
             mostLines: Self.pageSize,
@@ -52,7 +52,7 @@ struct AudienceStream: Sendable {
         }
     }
 
-    private func add(_ groups: LineGroups<AudienceMember.Name>) async throws -> AudienceCounts {
+    private func add(_ groups: LineGroups<AudienceMember.Name>) async throws -> Replayable<AudienceCounts> {
         var page = OpenPage()
         var stored: AudienceListProgress?
         // How many lines earlier requests have stored.
@@ -81,7 +81,7 @@ struct AudienceStream: Sendable {
             if last.isKept { skipped = page.lines }
             var answer = last.answer
             if skipped > 0 { answer.skippedLines = skipped }
-            return answer
+            return Replayable(answer, isReplay: last.isReplay)
         } catch let problem as Problem {
             throw problem.behind(lines: stored?.answer.lines ?? 0)
         }

@@ -34,19 +34,16 @@ struct IngestStream: Sendable {
     /// long, or the daemon stops. What was not answered can be sent again.
     @concurrent
     func answer(to writer: any BodyWriter) async throws {
-        let caller = Caller(keyID: principal.keyID, requestID: terms.requestID, trace: terms.trace)
         let groups = LineGroups(
             incoming,
             mostLines: min(BatchRequest.maximumOperations, limits.groupSize ?? .max),
             longestLine: terms.longestLine,
             turns: turns
         ) { (line: [UInt8]) throws(Problem) in try BatchOperation(json: try RouteCall.json(line, "line")) }
-        try await Caller.$current.withValue(caller) {
-            try await withGracefulShutdownHandler {
-                try await answer(groups, to: writer)
-            } onGracefulShutdown: {
-                groups.stop()
-            }
+        try await withGracefulShutdownHandler {
+            try await answer(groups, to: writer)
+        } onGracefulShutdown: {
+            groups.stop()
         }
     }
 

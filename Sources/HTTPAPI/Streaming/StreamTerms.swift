@@ -14,10 +14,6 @@ struct StreamTerms: Sendable {
     var hangUp: (@Sendable () -> Void)?
     /// The request, whose body of lines the route reads; nil for a request without lines.
     var incoming: HTTPCall?
-    /// The id of the request.
-    var requestID = ""
-    /// The trace that the caller gave.
-    var trace: TraceParent?
     /// The most bytes of one line.
     var longestLine = 1 << 20
 

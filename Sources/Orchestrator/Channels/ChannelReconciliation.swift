@@ -166,7 +166,8 @@ struct ChannelReconciliation: Sendable {
                 record.apnsID,
                 app: app,
                 environment,
-                reason: "not in Apple's list"
+                reason: "not in Apple's list",
+                slot: nil
             ) {
             case .settled: return .done
             case .isThere: return .notDone(reason: "Apple has it, although it is not in the list")

@@ -46,8 +46,16 @@ extension Orchestrator {
     }
 
     /// Has Apple make the channel of an activity, which ``keep(_:)`` stores. In a task of its own, as ``makeChannel``.
-    func askForChannel(_ wanted: ChannelToMake, signing identity: SigningIdentity) async -> ChannelCreationOutcome {
-        await Task { await self.ask(wanted.app, wanted.environment, wanted.storage, signing: identity) }.value
+    func askForChannel(
+        _ wanted: ChannelToMake,
+        signing identity: SigningIdentity,
+        slot: WorkerSlot?
+    ) async -> ChannelCreationOutcome {
+        await Task {
+            await slot.awaiting {
+                await self.ask(wanted.app, wanted.environment, wanted.storage, signing: identity)
+            }
+        }.value
     }
 
     private func ask(
@@ -56,14 +64,12 @@ extension Orchestrator {
         _ storage: ChannelStorage,
         signing identity: SigningIdentity
     ) async -> ChannelCreationOutcome {
-        await WorkerSlot.awaiting {
-            await sender.createChannel(
-                environment: environment,
-                identity: identity,
-                bundleID: app,
-                storage: storage
-            )
-        }
+        await sender.createChannel(
+            environment: environment,
+            identity: identity,
+            bundleID: app,
+            storage: storage
+        )
     }
 
     /// Stores channels that Apple has made for activities. An activity may have got another channel meanwhile, or need

@@ -19,7 +19,7 @@ extension Orchestrator {
         _ app: BundleID,
         _ request: ChannelRequest,
         idempotency: IdempotencyKey? = nil
-    ) async throws -> ChannelResource {
+    ) async throws -> Replayable<ChannelResource> {
         let environment = try await environment(request.environment, of: app)
         let storage = request.storage
         do {
@@ -27,9 +27,10 @@ extension Orchestrator {
             return try await makeChannel(app, environment, storage, signing: identity) { ask in
                 guard let idempotency else {
                     let apnsID = try Self.made(await ask())
-                    return try await self.database.withTransaction { connection in
+                    let channel = try await self.database.withTransaction { connection in
                         try await Self.store(apnsID, app, environment, storage, on: connection)
                     }
+                    return Replayable(channel, isReplay: false)
                 }
                 return try await self.database.withTransaction { connection in
                     try await Self.holdKey(idempotency, on: connection)

@@ -27,10 +27,11 @@ extension Orchestrator {
         _ apnsID: APNSChannelID,
         app: BundleID,
         _ environment: APNSEnvironment,
-        reason: String
+        reason: String,
+        slot: WorkerSlot?
     ) async throws -> ChannelLoss {
         let identity = try await signing.identity(of: app, environment)
-        let reading = await WorkerSlot.awaiting {
+        let reading = await slot.awaiting {
             await sender.readChannel(environment: environment, identity: identity, bundleID: app, channelID: apnsID)
         }
         switch reading {

@@ -15,12 +15,11 @@ extension Orchestrator {
         _ app: BundleID,
         _ request: ReconcileRequest,
         idempotency: IdempotencyKey? = nil
-    ) async throws -> ChannelReport {
+    ) async throws -> Replayable<ChannelReport> {
         let environment = try await environment(request.environment, of: app)
-        if request.dryRun { return try await reconcile(app, environment, under: nil) }
+        if request.dryRun { return Replayable(try await reconcile(app, environment, under: nil), isReplay: false) }
         if let idempotency, let report = try await keptReport(idempotency) {
-            Caller.current?.replay.set()
-            return report
+            return Replayable(report, isReplay: true)
         }
         // The sweep is many transactions, which write events. The audit entry of the request belongs to the first one,
         // which begins the sweep.
@@ -28,7 +27,7 @@ extension Orchestrator {
         guard let lease = try await sweeps.claim(app, environment, record: record) else {
             throw Problem.sweepInProgress()
         }
-        let result: Result<ChannelReport, any Error>
+        let result: Result<Replayable<ChannelReport>, any Error>
         do {
             result = .success(try await keep(reconcile(app, environment, under: lease), for: idempotency))
         } catch {
@@ -47,8 +46,8 @@ extension Orchestrator {
     }
 
     /// The answer to a key from now on.
-    private func keep(_ report: ChannelReport, for key: IdempotencyKey?) async throws -> ChannelReport {
-        guard let key else { return report }
+    private func keep(_ report: ChannelReport, for key: IdempotencyKey?) async throws -> Replayable<ChannelReport> {
+        guard let key else { return Replayable(report, isReplay: false) }
         return try await keepingAnswer {
             try await database.withTransaction { connection in
                 try await KeptAnswers.once(key, status: 200, on: connection) { report }

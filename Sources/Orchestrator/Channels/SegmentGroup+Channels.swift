@@ -11,7 +11,7 @@ extension SegmentGroup {
         let identity = try await orchestrator.signing.identity(of: wanted.app, wanted.environment)
         let outcome = try await orchestrator.channelRequests.pass {
             try Task.checkCancellation()
-            return await orchestrator.askForChannel(wanted, signing: identity)
+            return await orchestrator.askForChannel(wanted, signing: identity, slot: slot)
         }
         return switch outcome {
         case .created(let apnsID): .made(MadeChannel(wanted: wanted, apnsID: apnsID, identity: identity))
@@ -28,7 +28,8 @@ extension SegmentGroup {
         } catch {
             await withDiscardingTaskGroup { group in
                 for lease in made.map(\.wanted.lease) {
-                    group.addTask { await SegmentWorker(orchestrator: orchestrator, lease: lease).failed(error) }
+                    let worker = SegmentWorker(orchestrator: orchestrator, slot: slot, lease: lease)
+                    group.addTask { await worker.failed(error) }
                 }
             }
             return false

@@ -8,8 +8,9 @@ extension Orchestrator {
     /// Sends a batch and counts the answers of APNs for the halts. All pushes to tokens leave here.
     ///
     /// `devices` are the keys of the devices of the tokens, in their order; nil if unknown.
-    func send(_ batch: PushBatch, to devices: [Int64?]) async -> BatchOutcome {
-        let outcome = await WorkerSlot.awaiting { await sender.send(batch) }
+    /// `slot` belongs to the worker that sends; nil if no worker of the dispatcher does.
+    func send(_ batch: PushBatch, to devices: [Int64?], slot: WorkerSlot?) async -> BatchOutcome {
+        let outcome = await slot.awaiting { await sender.send(batch) }
         await halts.observe(
             AnswerWatch.Count(answers: outcome.answered, rejections: outcome.rejected),
             of: outcome.exceptions.filter(\.isRejection).compactMap { devices[$0.index] },

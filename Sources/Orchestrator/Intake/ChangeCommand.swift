@@ -33,8 +33,6 @@ final class ChangeCommand: Sendable {
     let scheduleID: String?
     /// The request that brought it; nil if Tally itself made the change.
     let origin: RequestOrigin?
-    /// Set when the request is answered like an earlier one.
-    let replay: ReplayMark?
     /// The statements that put the request on record, committed with the change.
     let records: [Query]
     /// App versions that nobody uses any more (``VersionUse``): they hold the state back no longer.
@@ -67,7 +65,6 @@ final class ChangeCommand: Sendable {
         idempotencyKey = change.idempotencyKey?.key
         scheduleID = change.scheduleID
         origin = change.origin
-        replay = change.replay
         records = change.records
     }
 

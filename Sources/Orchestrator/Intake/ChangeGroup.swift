@@ -12,7 +12,7 @@ enum ChangeGroup {
     struct Judged {
         /// One per command, in their order; they hold when the statements are committed. ``StillLocked`` is the answer to
         /// one that was not judged.
-        var answers: [Result<ChangeAnswer, any Error>] = []
+        var answers: [Result<Replayable<ChangeAnswer>, any Error>] = []
         var statements: [Query] = []
         fileprivate(set) var work: AcceptedWork?
 
@@ -50,12 +50,11 @@ enum ChangeGroup {
             judged.answers.append(
                 Result {
                     if let key = command.idempotencyKey, let answer = try kept.answer(to: key) {
-                        command.replay?.set()
-                        return answer
+                        return Replayable(answer, isReplay: true)
                     }
-                    let answer = try desk.judge(command)
-                    if let key = command.idempotencyKey { kept.keep(answer, for: key) }
-                    return answer
+                    let given = try desk.judge(command)
+                    if let key = command.idempotencyKey { kept.keep(given.answer, for: key) }
+                    return given
                 }
             )
         }
@@ -174,6 +173,16 @@ private struct IntakeDesk {
             }
         }
 
+        /// The answer to a change that leaves the newest revision as it is.
+        func standingAnswer(to command: ChangeCommand, unchanged: Bool) -> ChangeAnswer {
+            .accepted(
+                activityID: command.activityID,
+                revision: machine.standing.revision,
+                timestamp: timestamp,
+                unchanged: unchanged
+            )
+        }
+
         /// A change was accepted: destinations may still have to hear its alert.
         mutating func accepted(_ change: AcceptedChange) {
             timestamp = change.timestamp
@@ -249,7 +258,7 @@ private struct IntakeDesk {
         return nil
     }
 
-    mutating func judge(_ command: ChangeCommand) throws -> ChangeAnswer {
+    mutating func judge(_ command: ChangeCommand) throws -> Replayable<ChangeAnswer> {
         if locked.contains(command.activity.key) { throw StillLocked() }
         guard var place = places[command.activity.key] else { throw Problem.notFound("the activity") }
         if let schedule = command.scheduleID, !openSchedules.contains(schedule) {
@@ -263,23 +272,12 @@ private struct IntakeDesk {
         case .update:
             guard let update = try place.update(command, to: settled?.content) else {
                 keep(place, of: command)
-                return .accepted(
-                    activityID: command.activityID,
-                    revision: place.machine.standing.revision,
-                    timestamp: place.timestamp,
-                    unchanged: true
-                )
+                return Replayable(place.standingAnswer(to: command, unchanged: true), isReplay: false)
             }
             change = update
         case .end:
             guard let end = try place.end(command, with: settled?.content) else {
-                command.replay?.set()
-                return .accepted(
-                    activityID: command.activityID,
-                    revision: place.machine.standing.revision,
-                    timestamp: place.timestamp,
-                    unchanged: false
-                )
+                return Replayable(place.standingAnswer(to: command, unchanged: false), isReplay: true)
             }
             change = end
         }
@@ -291,12 +289,13 @@ private struct IntakeDesk {
             followers.accepted(settled, by: command.type, of: command.activity.key, as: change.revision)
         }
         if change.kind == .end { followers.ended(command.activity.key, as: change.revision) }
-        return .accepted(
+        let answer = ChangeAnswer.accepted(
             activityID: command.activityID,
             revision: change.revision,
             timestamp: change.timestamp,
             unchanged: false
         )
+        return Replayable(answer, isReplay: false)
     }
 
     /// Keeps the state after a change: the next change of the group is judged by it, and it will be written.

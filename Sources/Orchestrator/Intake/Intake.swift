@@ -10,7 +10,7 @@ import Store
 /// activities in groups.
 final class Intake: Service, CustomStringConvertible {
     /// Accepted in the order of each activity.
-    let changes: GroupedWork<Int64, ChangeCommand, ChangeAnswer>
+    let changes: GroupedWork<Int64, ChangeCommand, Replayable<ChangeAnswer>>
     /// Accepted in the order of each device; a device is not twice in a group.
     let reports: GroupedWork<ReportedCard.Device, CardReport, SubscriptionAnswer>
     /// Accepted in the order of each device, as reports of cards are.

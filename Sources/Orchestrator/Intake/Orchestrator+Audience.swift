@@ -25,20 +25,20 @@ extension Orchestrator {
         _ id: ActivityID,
         _ request: AudienceRequest,
         idempotency: IdempotencyKey? = nil
-    ) async throws -> AudienceCounts {
+    ) async throws -> Replayable<AudienceCounts> {
         let facts = try await facts(app, id)
         var fallback: AlertContent?
         if request.add != nil { fallback = try await typeContext(app, facts.typeName).policy.startAlert }
         let parts = request.parts(of: settings.stretchSize)
-        var answer: CountedAnswer<AudienceCounts>?
-        for (place, part) in parts.enumerated() where answer == nil {
+        var written: Replayable<CountedAnswer<AudienceCounts>>?
+        for (place, part) in parts.enumerated() where written == nil {
             let change = AudienceChange(app: app, facts: facts, request: part, policyAlert: fallback)
-            answer = try await write(change, isLast: place == parts.count - 1, for: idempotency)
+            written = try await write(change, isLast: place == parts.count - 1, for: idempotency)
         }
         wakeUps.signal()
         // The last part has an answer.
-        guard let answer else { throw Problem.internalError() }
-        return try await answer.counted(in: database)
+        guard let written else { throw Problem.internalError() }
+        return Replayable(try await written.answer.counted(in: database), isReplay: written.isReplay)
     }
 
     /// Writes one part of a request.
@@ -48,21 +48,21 @@ extension Orchestrator {
         _ change: AudienceChange,
         isLast: Bool,
         for key: IdempotencyKey?
-    ) async throws -> CountedAnswer<AudienceCounts>? {
+    ) async throws -> Replayable<CountedAnswer<AudienceCounts>>? {
         try await keepingAnswer {
             // A report settles starts in an order of its own.
             try await database.withYieldingTransaction { connection in
                 if let key {
                     let kept = try await KeptAnswers<AudienceCounts>.read([key], on: connection)
                     if let known = try kept.known(key) {
-                        Caller.current?.replay.set()
-                        return CountedAnswer(known, for: key)
+                        return Replayable(CountedAnswer(known, for: key), isReplay: true)
                     }
                 }
                 try await change.carryOut(on: connection)
                 guard isLast else { return nil }
                 let uncounted = AudienceCounts()
-                return try await CountedAnswer.keeping(uncounted, of: change.facts.key, for: key, on: connection)
+                let answer = try await CountedAnswer.keeping(uncounted, of: change.facts.key, for: key, on: connection)
+                return Replayable(answer, isReplay: false)
             }
         }
     }

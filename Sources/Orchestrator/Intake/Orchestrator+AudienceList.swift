@@ -87,7 +87,7 @@ extension Orchestrator {
                 isNew = try !kept.covers(page)
                 kept.isKept = !isNew
                 if !isNew, kept.isComplete || !page.isLast {
-                    if page.isLast { Caller.current?.replay.set() }
+                    kept.isReplay = page.isLast
                     return kept
                 }
             }

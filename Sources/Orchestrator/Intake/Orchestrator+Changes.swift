@@ -13,39 +13,53 @@ extension Orchestrator {
         _ app: BundleID,
         _ id: ActivityID,
         _ request: UpdateRequest,
-        idempotency: IdempotencyKey? = nil
-    ) async throws -> ChangeAnswer {
+        idempotency: IdempotencyKey? = nil,
+        origin: RequestOrigin?
+    ) async throws -> Replayable<ChangeAnswer> {
         try await accept(
-            RequestedChange(app: app, id: id, body: .update(request), idempotencyKey: idempotency.map { .init($0) })
+            RequestedChange(
+                app: app,
+                id: id,
+                body: .update(request),
+                idempotencyKey: idempotency.map { .init($0) },
+                origin: origin
+            )
         )
     }
 
     /// Accepts the end of an activity, or schedules it. The end is final.
     ///
-    /// - Throws: As ``update(_:_:_:idempotency:)``.
+    /// - Throws: As ``update(_:_:_:idempotency:origin:)``.
     package func end(
         _ app: BundleID,
         _ id: ActivityID,
         _ request: EndRequest,
-        idempotency: IdempotencyKey? = nil
-    ) async throws -> ChangeAnswer {
+        idempotency: IdempotencyKey? = nil,
+        origin: RequestOrigin?
+    ) async throws -> Replayable<ChangeAnswer> {
         try await accept(
-            RequestedChange(app: app, id: id, body: .end(request), idempotencyKey: idempotency.map { .init($0) })
+            RequestedChange(
+                app: app,
+                id: id,
+                body: .end(request),
+                idempotencyKey: idempotency.map { .init($0) },
+                origin: origin
+            )
         )
     }
 
-    private func accept(_ change: RequestedChange) async throws -> ChangeAnswer {
+    private func accept(_ change: RequestedChange) async throws -> Replayable<ChangeAnswer> {
         try (await accept([change]).first ?? .failure(Problem.internalError())).get()
     }
 
     /// Accepts changes, each judged on its own; those of one activity in their order.
     ///
     /// - `limit`: how much may wait; nil: what is set.
-    /// - Returns: One answer for each, as ``update(_:_:_:idempotency:)`` gives or throws it.
+    /// - Returns: One answer for each, as ``update(_:_:_:idempotency:origin:)`` gives or throws it.
     func accept(
         _ changes: [RequestedChange],
         within limit: IntakeLimit? = nil
-    ) async -> [Result<ChangeAnswer, any Error>] {
+    ) async -> [Result<Replayable<ChangeAnswer>, any Error>] {
         let limit = limit ?? intakeLimit
         let answers = await registry.withCurrentTypes(changes) { await judge($0, within: limit) }
         for (change, answer) in zip(changes, answers) {
@@ -61,10 +75,10 @@ extension Orchestrator {
         _ changes: [RequestedChange],
         within limit: IntakeLimit,
         isAgain: Bool = false
-    ) async -> [Result<ChangeAnswer, any Error>] {
+    ) async -> [Result<Replayable<ChangeAnswer>, any Error>] {
         let facts = await facts(of: changes.map(\.name))
         let backlog = intake.changes.backlog
-        var answers: [Result<ChangeAnswer, any Error>] = []
+        var answers: [Result<Replayable<ChangeAnswer>, any Error>] = []
         var commands: [(place: Int, command: ChangeCommand)] = []
         for (place, (change, facts)) in zip(changes, facts).enumerated() {
             do {

@@ -3,20 +3,21 @@ package import ActivityModel
 import JSON
 import Postgres
 import Registry
-import Store
+package import Store
 
 extension Orchestrator {
     /// Starts an activity, now or at its time.
     ///
-    /// - Returns: The answer, and whether the very same start had been accepted before.
+    /// - Returns: The answer. It is a replay if the very same start had been accepted before.
     /// - Throws: 404 for an unknown app; 422 `unknown_type`, `invalid_attributes`, `invalid_content_state`,
     ///   `alert_required`, `payload_too_large`; 409 `attributes_conflict`, `activity_exists`. Nothing is changed then.
     package func start(
         _ app: BundleID,
         _ id: ActivityID,
-        _ request: StartRequest
-    ) async throws -> (answer: StartAnswer, replay: Bool) {
-        try await start(app, id, request, idempotency: nil)
+        _ request: StartRequest,
+        origin: RequestOrigin?
+    ) async throws -> Replayable<StartAnswer> {
+        try await start(app, id, request, idempotency: nil, origin: origin)
     }
 
     /// The same as an operation of a batch, which may have a key.
@@ -24,8 +25,9 @@ extension Orchestrator {
         _ app: BundleID,
         _ id: ActivityID,
         _ request: StartRequest,
-        idempotency: IdempotencyKey?
-    ) async throws -> (answer: StartAnswer, replay: Bool) {
+        idempotency: IdempotencyKey?,
+        origin: RequestOrigin?
+    ) async throws -> Replayable<StartAnswer> {
         if let idempotency {
             let kept = try await database.withConnection { connection in
                 try await KeptAnswers<StartAnswer>.read([idempotency], on: connection)
@@ -43,7 +45,7 @@ extension Orchestrator {
         let appVersions = try await AudienceVersions.read(request.audience, of: app, environment, from: database)
         let accepted = try await keepingAnswer {
             try await registry.withCurrentType {
-                try await insertStart(app, id, environment, request, appVersions, idempotency)
+                try await insertStart(app, id, environment, request, appVersions, idempotency, origin)
             }
         }
         guard let accepted else {
@@ -62,7 +64,7 @@ extension Orchestrator {
         _ id: ActivityID,
         _ request: StartRequest,
         _ idempotency: IdempotencyKey?
-    ) async throws -> (answer: StartAnswer, replay: Bool) {
+    ) async throws -> Replayable<StartAnswer> {
         try stored.judgeReplay(request)
         let draft = try await keepingAnswer {
             try await database.withTransaction { connection in
@@ -72,8 +74,8 @@ extension Orchestrator {
         return try await finish(draft)
     }
 
-    private func finish(_ draft: CountedAnswer<StartAnswer>) async throws -> (answer: StartAnswer, replay: Bool) {
-        (try await draft.counted(in: database), draft.status == StartDraft.replayStatus)
+    private func finish(_ draft: CountedAnswer<StartAnswer>) async throws -> Replayable<StartAnswer> {
+        Replayable(try await draft.counted(in: database), isReplay: draft.status == StartDraft.replayStatus)
     }
 
     /// - Returns: Nil if the id is taken.
@@ -83,8 +85,9 @@ extension Orchestrator {
         _ environment: APNSEnvironment,
         _ request: StartRequest,
         _ appVersions: [String],
-        _ idempotency: IdempotencyKey?
-    ) async throws -> (answer: StartAnswer, replay: Bool)? {
+        _ idempotency: IdempotencyKey?,
+        _ origin: RequestOrigin?
+    ) async throws -> Replayable<StartAnswer>? {
         let type = try await typeContext(app, request.type)
         let proposal = try StartProposal(
             app: app,
@@ -92,7 +95,8 @@ extension Orchestrator {
             environment: environment,
             request: request,
             type: type,
-            appVersions: appVersions
+            appVersions: appVersions,
+            origin: origin
         )
         let generation = facts.generation
         let started: Started? = try await database.withTransaction { connection in

@@ -20,9 +20,7 @@ struct RequestedChange: Sendable {
     /// The schedule that this runs.
     var scheduleID: String?
     /// The request that brought it; nil if Tally itself made the change.
-    var origin = RequestOrigin.current
-    /// Set when the request is answered like an earlier one; nil if Tally itself made the change.
-    var replay = Caller.current?.replay
+    let origin: RequestOrigin?
     /// The statements that put the request on record, committed with the change.
     var records: [Query] = []
 

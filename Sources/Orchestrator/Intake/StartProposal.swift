@@ -19,7 +19,8 @@ struct StartProposal: Sendable {
     let policy: Policy
     /// The app versions of the audience, and whether each can decode the start.
     private let appVersions: [(appVersion: String, isWithheld: Bool)]
-    private let origin = RequestOrigin.current
+    /// The request that brought it; nil for what Tally does by itself.
+    private let origin: RequestOrigin?
 
     /// The app versions of the audience must be able to decode the start, unless their version of the type is retired.
     /// If the start goes to a channel, every current version of the type must be able to decode it.
@@ -31,8 +32,10 @@ struct StartProposal: Sendable {
         environment: APNSEnvironment,
         request: StartRequest,
         type: TypeContext,
-        appVersions: [String]
+        appVersions: [String],
+        origin: RequestOrigin?
     ) throws(Problem) {
+        self.origin = origin
         self.app = app
         self.id = id
         self.environment = environment

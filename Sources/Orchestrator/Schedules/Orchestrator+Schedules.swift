@@ -13,7 +13,7 @@ extension Orchestrator {
         at time: Instant,
         body: JSONValue,
         _ command: ChangeCommand
-    ) async throws -> ChangeAnswer {
+    ) async throws -> Replayable<ChangeAnswer> {
         try await keepingAnswer { try await insertSchedule(kind, at: time, body: body, command) }
     }
 
@@ -22,7 +22,7 @@ extension Orchestrator {
         at time: Instant,
         body: JSONValue,
         _ command: ChangeCommand
-    ) async throws -> ChangeAnswer {
+    ) async throws -> Replayable<ChangeAnswer> {
         try await database.withTransaction { connection in
             try await KeptAnswers.once(command.idempotencyKey, on: connection) {
                 if let contentState = command.contentState {

@@ -9,6 +9,8 @@ import Synchronization
 /// change that it is owed (promise 4).
 struct CatchUpTurn: Sendable {
     let orchestrator: Orchestrator
+    /// Nil where no worker of the dispatcher does this.
+    let slot: WorkerSlot?
     let lease: SegmentLease
     /// How the ring stood at the look that this turn follows.
     let progress: SegmentProgress
@@ -31,7 +33,7 @@ struct CatchUpTurn: Sendable {
         if !current.isEmpty {
             try await store([Destination.backOnRing(current, activity.key, activity.newest)], of: current)
         }
-        let pushes = TokenPushes(orchestrator: orchestrator, lease: lease, activity: activity)
+        let pushes = TokenPushes(orchestrator: orchestrator, slot: slot, lease: lease, activity: activity)
         for (revision, destinations) in try await owed(to: behind) {
             try await send(revision, to: destinations, pushes)
         }

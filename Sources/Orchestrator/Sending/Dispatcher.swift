@@ -56,9 +56,7 @@ struct Dispatcher: Service, CustomStringConvertible {
     ) {
         let slot = slots.take(isFurther: isFurther, holding: segments.count)
         workers.addTask {
-            let outcome = await WorkerSlot.$current.withValue(slot) {
-                await SegmentGroup(orchestrator: orchestrator, segments: segments).run()
-            }
+            let outcome = await SegmentGroup(orchestrator: orchestrator, slot: slot, segments: segments).run()
             size.learn(from: outcome)
             slots.giveBack(slot)
             if outcome.mayHaveMore { wakeUps.signal() } else { wakeUps.goOn() }

@@ -5,6 +5,8 @@ import Store
 /// A change on its way to update tokens: what its pushes have in common, whoever they go to.
 struct OutgoingChange: Sendable {
     let orchestrator: Orchestrator
+    /// Nil where no worker of the dispatcher does this.
+    let slot: WorkerSlot?
     let lease: SegmentLease
     let activity: ActivitySnapshot
     let change: ChangeToSend
@@ -58,7 +60,8 @@ struct OutgoingChange: Sendable {
                 deadline: orchestrator.settings.pushDeadline,
                 wantsReceipts: detail.wantsReceipts
             ),
-            to: deviceKeys
+            to: deviceKeys,
+            slot: slot
         )
         orchestrator.timeline.record(
             TimelineSending(

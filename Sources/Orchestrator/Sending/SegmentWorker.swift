@@ -8,13 +8,16 @@ import Store
 /// One worker at a time serves a segment, so at most one push is in flight per destination (promise 4).
 struct SegmentWorker: Sendable {
     let orchestrator: Orchestrator
+    /// Nil where no worker of the dispatcher does this.
+    let slot: WorkerSlot?
     let lease: SegmentLease
     /// How much the ring has sent, for the question whether it should be divided.
     private let census = RingCensus()
     private let place = CatchUpPlace()
 
-    init(orchestrator: Orchestrator, lease: SegmentLease) {
+    init(orchestrator: Orchestrator, slot: WorkerSlot?, lease: SegmentLease) {
         self.orchestrator = orchestrator
+        self.slot = slot
         self.lease = lease
     }
 
@@ -95,7 +98,7 @@ struct SegmentWorker: Sendable {
                 if census.isOver(orchestrator.settings.ringSize), look.progress.rings < RingDivision.mostRings {
                     try await RingDivision(orchestrator: orchestrator, lease: lease, range: look.progress.range).run()
                 }
-                if WorkerSlot.mustYield || (WorkerSlot.isWanted && uptime() >= end) {
+                if let slot, slot.mustYield || (slot.isWanted && uptime() >= end) {
                     try await store.queueAgain(lease)
                     return true
                 }
@@ -194,6 +197,7 @@ struct SegmentWorker: Sendable {
         if lease.isChannel {
             return try await ChannelTurn(
                 orchestrator: orchestrator,
+                slot: slot,
                 lease: lease,
                 activity: first.activity,
                 progress: first.progress,
@@ -223,13 +227,14 @@ struct SegmentWorker: Sendable {
     /// They are claimed by row, and one ring does it for all.
     private func starts(_ look: Look) async throws -> Turn {
         guard lease.isFirstRing, look.activity.state == .live, look.activity.mayHaveStarts else { return .idle }
-        return try await StartTurn(orchestrator: orchestrator, lease: lease, activity: look.activity).run()
+        return try await StartTurn(orchestrator: orchestrator, slot: slot, lease: lease, activity: look.activity).run()
     }
 
     private func catchUp(_ look: Look) async throws -> Turn {
         guard look.activity.mayHaveCards else { return .idle }
         return try await CatchUpTurn(
             orchestrator: orchestrator,
+            slot: slot,
             lease: lease,
             progress: look.progress,
             activity: look.activity,
@@ -240,6 +245,7 @@ struct SegmentWorker: Sendable {
     private func ring(_ look: Look) async throws -> Turn {
         let ring = RingTurn(
             orchestrator: orchestrator,
+            slot: slot,
             lease: lease,
             activity: look.activity,
             progress: look.progress,

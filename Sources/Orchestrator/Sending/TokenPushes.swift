@@ -6,6 +6,8 @@ import Store
 /// Sends changes to lists of update tokens: one body per alert, one set of headers per priority.
 struct TokenPushes: Sendable {
     let orchestrator: Orchestrator
+    /// Nil where no worker of the dispatcher does this.
+    let slot: WorkerSlot?
     let lease: SegmentLease
     let activity: ActivitySnapshot
 
@@ -46,6 +48,7 @@ struct TokenPushes: Sendable {
         guard !pushes.isEmpty else { return ([], exceptions) }
         let outgoing = OutgoingChange(
             orchestrator: orchestrator,
+            slot: slot,
             lease: lease,
             activity: activity,
             change: change,

@@ -99,9 +99,6 @@ final class WorkerSlots: Sendable {
 
 /// A worker's place among those that may work at the same time.
 final class WorkerSlot: Sendable {
-    /// The slot of the worker that this task belongs to; nil outside of the dispatcher.
-    @TaskLocal static var current: WorkerSlot?
-
     /// The number of intervals without a sign of life, from APNs or from the worker, after which the worker counts as
     /// one that only waits.
     private static let patience = 2
@@ -131,19 +128,11 @@ final class WorkerSlot: Sendable {
     /// The weight of its worker while that waits without the slot.
     fileprivate var weight: Int { max(count, WorkerSlots.leastWaiting) }
 
-    /// Whether the worker of this task is to end with the turn that it is at, for others to begin.
-    static var mustYield: Bool { current?.isLost.load(ordering: .relaxed) ?? false }
+    /// Whether its worker is to end with the turn that it is at, for others to begin.
+    var mustYield: Bool { isLost.load(ordering: .relaxed) }
 
-    /// Whether others may want for the place of the worker of this task.
-    static var isWanted: Bool { current.map { !$0.slots.hasFree(like: $0) } ?? false }
-
-    /// Waits for an answer of APNs.
-    static func awaiting<Answer: Sendable>(_ answer: () async -> Answer) async -> Answer {
-        guard let current else { return await answer() }
-        current.move(1)
-        defer { current.move(-1) }
-        return await answer()
-    }
+    /// Whether others may want for the place of its worker.
+    var isWanted: Bool { !slots.hasFree(like: self) }
 
     /// A call has left (1) or was answered (-1).
     func move(_ difference: Int) {
@@ -160,5 +149,16 @@ final class WorkerSlot: Sendable {
             state.hasMoved = false
             return state.silence >= Self.patience
         }
+    }
+}
+
+/// The slot of whoever works; nil where no worker does.
+extension WorkerSlot? {
+    /// Waits for an answer of APNs.
+    func awaiting<Answer: Sendable>(_ answer: () async -> Answer) async -> Answer {
+        guard let slot = self else { return await answer() }
+        slot.move(1)
+        defer { slot.move(-1) }
+        return await answer()
     }
 }

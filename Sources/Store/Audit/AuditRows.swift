@@ -21,7 +21,7 @@ package enum AuditRows {
         return [
             """
             INSERT INTO audit_log (key_id, key_name, request_id, action, bundle_id, subject, before, after)
-            SELECT c.key_id, (SELECT k.name FROM api_keys AS k WHERE k.api_key_id::text = c.key_id), \(caller.origin.requestID),
+            SELECT c.key_id, (SELECT k.name FROM api_keys AS k WHERE k.api_key_id::text = c.key_id), \(caller.requestID),
                    \(action.rawValue), \(app?.rawValue), \(subject), \(before?.text)::json, \(after?.text)::json
             FROM (SELECT \(caller.keyID) AS key_id) AS c
             """

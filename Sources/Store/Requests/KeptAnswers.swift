@@ -48,17 +48,14 @@ package struct KeptAnswers<Answer: APIAnswer> {
         status: Int16 = 202,
         on connection: PostgresConnection,
         _ body: () async throws -> Answer
-    ) async throws -> Answer {
-        guard let key else { return try await body() }
+    ) async throws -> Replayable<Answer> {
+        guard let key else { return Replayable(try await body(), isReplay: false) }
         var kept = try await read([key], status: status, on: connection)
-        if let answer = try kept.answer(to: key) {
-            Caller.current?.replay.set()
-            return answer
-        }
+        if let answer = try kept.answer(to: key) { return Replayable(answer, isReplay: true) }
         let answer = try await body()
         kept.keep(answer, for: key)
         _ = try await connection.pipeline(kept.statements)
-        return answer
+        return Replayable(answer, isReplay: false)
     }
 
     /// Reads the answers of the last 24 h that were given under these keys.

@@ -17,6 +17,8 @@ package struct KeptProgress<Answer: APIAnswer>: Sendable {
     package let uncounted: Int64?
     /// Whether the page that was asked for was stored before, by an earlier request with the key.
     package var isKept = false
+    /// Whether the whole request was carried out before: this time it changed nothing.
+    package var isReplay = false
 
     package init(answer: Answer, bodyHash: [UInt8], isComplete: Bool, uncounted: Int64?) {
         self.answer = answer

@@ -74,7 +74,7 @@ struct IngestRouteTests {
                 == [nil, "/op", "/colour", "", "/body/content_state/x"]
         )
         #expect(api.service.calls == ["batch com.example.mine"] + Array(repeating: "end fine", count: 5))
-        #expect(api.service.callers.first??.keyID == "key of admin")
+        #expect(api.service.origins.first??.requestID == answer.headers[.requestID])
     }
 
     @Test("An empty line is answered with an empty line")

@@ -4,6 +4,7 @@ import HTTPTypes
 import NIOCore
 import Orchestrator
 import Registry
+import Store
 import Synchronization
 import Testing
 
@@ -24,7 +25,13 @@ struct IngestStreamTests {
         let incoming = HTTPCall(head: head, body: ByteBuffer(string: body))
         return IngestStream(
             app: RecordingService.boundApp,
-            group: OperationGroup(service: service, principal: principal, method: "POST", path: "/ingest"),
+            group: OperationGroup(
+                service: service,
+                principal: principal,
+                method: "POST",
+                path: "/ingest",
+                origin: RequestOrigin(requestID: "r", trace: nil)
+            ),
             principal: principal,
             terms: StreamTerms(authenticateAgain: authenticateAgain),
             incoming: incoming,

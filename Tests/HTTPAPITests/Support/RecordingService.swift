@@ -7,7 +7,7 @@ import Synchronization
 
 @testable import HTTPAPI
 import Record
-import Store
+@testable import Store
 
 /// A service that writes down what routes call and answers what a test gave it.
 ///
@@ -16,6 +16,7 @@ final class RecordingService: TallyService {
     private struct State {
         var calls: [String] = []
         var callers: [Caller?] = []
+        var origins: [RequestOrigin?] = []
         var idempotencyKeys: [IdempotencyKey?] = []
         var answers: [ObjectIdentifier: any Sendable] = [:]
         var failure: (any Error)?
@@ -70,6 +71,8 @@ final class RecordingService: TallyService {
     var audiencePages: [AudienceListPage] { state.withLock { $0.audiencePages } }
     /// Who made each call, as far as the service is told.
     var callers: [Caller?] { state.withLock { $0.callers } }
+    /// Which requests brought changes.
+    var origins: [RequestOrigin?] { state.withLock { $0.origins } }
     var idempotencyKeys: [IdempotencyKey?] { state.withLock { $0.idempotencyKeys } }
 
     /// What every later call that answers this type gives.
@@ -92,7 +95,7 @@ final class RecordingService: TallyService {
         state.withLock { $0.holdsReaders = true }
     }
 
-    /// Whether later starts are replays.
+    /// Whether later answers are replays.
     func isReplay(_ replay: Bool) {
         state.withLock { $0.replay = replay }
     }
@@ -118,8 +121,16 @@ final class RecordingService: TallyService {
         return answer
     }
 
+    private func give<Answer: Sendable>(_ call: String) throws -> Replayable<Answer> {
+        Replayable(try reach(call), isReplay: state.withLock { $0.replay })
+    }
+
     private func done(_ call: String) throws {
         try reach(call, as: Void.self)
+    }
+
+    private func keep(_ origin: RequestOrigin?) {
+        state.withLock { $0.origins.append(origin) }
     }
 
     private func keep(_ key: IdempotencyKey?) {
@@ -327,9 +338,11 @@ final class RecordingService: TallyService {
     func start(
         _ app: BundleID,
         _ id: ActivityID,
-        _ request: StartRequest
-    ) async throws -> (answer: StartAnswer, replay: Bool) {
-        (try reach("start \(app) \(id)"), state.withLock { $0.replay })
+        _ request: StartRequest,
+        origin: RequestOrigin?
+    ) async throws -> Replayable<StartAnswer> {
+        keep(origin)
+        return try give("start \(app) \(id)")
     }
     func dryRunStart(_ app: BundleID, _ id: ActivityID, _ request: StartRequest) async throws -> DryRunAnswer {
         try reach("dryRunStart \(app) \(id)")
@@ -344,28 +357,32 @@ final class RecordingService: TallyService {
         _ app: BundleID,
         _ id: ActivityID,
         _ request: UpdateRequest,
-        idempotency: IdempotencyKey?
-    ) async throws -> UpdateAnswer {
+        idempotency: IdempotencyKey?,
+        origin: RequestOrigin?
+    ) async throws -> Replayable<UpdateAnswer> {
+        keep(origin)
         keep(idempotency)
-        return try reach("update \(app) \(id)")
+        return try give("update \(app) \(id)")
     }
     func end(
         _ app: BundleID,
         _ id: ActivityID,
         _ request: EndRequest,
-        idempotency: IdempotencyKey?
-    ) async throws -> EndAnswer {
+        idempotency: IdempotencyKey?,
+        origin: RequestOrigin?
+    ) async throws -> Replayable<EndAnswer> {
+        keep(origin)
         keep(idempotency)
-        return try reach("end \(app) \(id)")
+        return try give("end \(app) \(id)")
     }
     func changeAudience(
         _ app: BundleID,
         _ id: ActivityID,
         _ request: AudienceRequest,
         idempotency: IdempotencyKey?
-    ) async throws -> AudienceCounts {
+    ) async throws -> Replayable<AudienceCounts> {
         keep(idempotency)
-        return try reach("changeAudience \(app) \(id)")
+        return try give("changeAudience \(app) \(id)")
     }
     func addToAudience(
         _ app: BundleID,
@@ -415,16 +432,22 @@ final class RecordingService: TallyService {
         try reach("timeline \(app) \(id) \(device?.rawValue ?? "-") \(user?.rawValue ?? "-") \(text(page))")
     }
 
-    func push(_ app: BundleID, _ request: PushRequest, idempotency: IdempotencyKey?) async throws -> PushAnswer {
+    func push(
+        _ app: BundleID,
+        _ request: PushRequest,
+        idempotency: IdempotencyKey?
+    ) async throws -> Replayable<PushAnswer> {
         keep(idempotency)
-        return try reach("push \(app) \(request.pushType.rawValue)")
+        return try give("push \(app) \(request.pushType.rawValue)")
     }
 
     func batch(
         _ app: BundleID,
         _ operations: [KeyedOperation],
-        waited: Duration
+        waited: Duration,
+        origin: RequestOrigin?
     ) async -> [Orchestrator.OperationResult] {
+        keep(origin)
         state.withLock { state in
             state.calls.append("batch \(app)")
             state.waits.append(waited)
@@ -455,18 +478,18 @@ final class RecordingService: TallyService {
         _ app: BundleID,
         _ request: ChannelRequest,
         idempotency: IdempotencyKey?
-    ) async throws -> ChannelResource {
+    ) async throws -> Replayable<ChannelResource> {
         keep(idempotency)
-        return try reach("createChannel \(app)")
+        return try give("createChannel \(app)")
     }
     func deleteChannel(_ app: BundleID, _ id: ChannelID) async throws { try done("deleteChannel \(app) \(id)") }
     func reconcileChannels(
         _ app: BundleID,
         _ request: ReconcileRequest,
         idempotency: IdempotencyKey?
-    ) async throws -> ChannelReport {
+    ) async throws -> Replayable<ChannelReport> {
         keep(idempotency)
-        return try reach("reconcileChannels \(app) \(request.dryRun)")
+        return try give("reconcileChannels \(app) \(request.dryRun)")
     }
 
     func schedules(_ app: BundleID, state: ScheduleState?, _ page: PageRequest) async throws -> Page<ScheduleResource> {

@@ -18,7 +18,7 @@ struct AuditTests {
         as keyID: String = Principal.bootstrapKeyID,
         _ body: () async throws -> Result
     ) async throws -> Result {
-        try await Caller.$current.withValue(Caller(keyID: keyID, requestID: "request-1"), operation: body)
+        try await Caller(keyID: keyID, requestID: "request-1").acting(body)
     }
 
     private func entries(
@@ -40,8 +40,8 @@ struct AuditTests {
             var request = UpdateRequest(contentState: World.state(1))
             request.at = Instant(unixSeconds: 4_000_000_000)
             func schedule() async throws -> String {
-                let answer = try await orchestrator.update(app, ActivityID(stored: "final"), request)
-                guard case .scheduled(let id) = answer else { throw Accepted.IsScheduled() }
+                let answer = try await orchestrator.update(app, ActivityID(stored: "final"), request, origin: nil)
+                guard case .scheduled(let id) = answer.answer else { throw Accepted.IsScheduled() }
                 return id
             }
             let (cancelled, run) = (try await schedule(), try await schedule())
@@ -57,7 +57,7 @@ struct AuditTests {
                     APIKeyRequest(name: "app", scopes: [.read], bundleID: app)
                 )
                 try await orchestrator.revokeAPIKey(made.id, only: nil)
-                let channel = try await orchestrator.createChannel(app, ChannelRequest(storage: .none))
+                let channel = try await orchestrator.createChannel(app, ChannelRequest(storage: .none)).answer
                 try await orchestrator.deleteChannel(app, channel.id)
                 try await orchestrator.cancelSchedule(app, cancelled)
                 _ = try await orchestrator.runSchedule(app, run)
@@ -150,7 +150,7 @@ struct AuditTests {
             #expect(try await entries(world.orchestrator).isEmpty)
             var request = UpdateRequest(contentState: World.state(1))
             request.at = Instant(unixSeconds: 4_000_000_000)
-            _ = try await world.orchestrator.update(world.app, ActivityID(stored: "final"), request)
+            _ = try await world.orchestrator.update(world.app, ActivityID(stored: "final"), request, origin: nil)
             let update = try await schedule("update")
             try await acting {
                 _ = try await world.orchestrator.runSchedule(world.app, start)
@@ -215,7 +215,8 @@ struct AuditTests {
             try await world.update(score: 1)
             try await world.settle()
             let keyed = try keyedReports(of: "erased-phone", user: "erased-user")
-            #expect(await world.orchestrator.batch(world.app, keyed).allSatisfy { (try? $0.get()) != nil })
+            let reported = await world.orchestrator.batch(world.app, keyed, origin: nil)
+            #expect(reported.allSatisfy { (try? $0.get()) != nil })
             let target = PushRequest.Target.user(UserID(stored: "erased-user"))
             let push = PushRequest(to: target, pushType: .alert, aps: ["alert": "Hello"])
             _ = try await world.orchestrator.push(world.app, push)
@@ -236,8 +237,8 @@ struct AuditTests {
             }
             #expect(try await world.orchestrator.device(world.app, DeviceID(stored: "kept-phone")).userID != nil)
             // A repeated report makes no new device of one that was erased.
-            guard case .failure(let problem as Problem) = await world.orchestrator.batch(world.app, [keyed[0]])[0]
-            else {
+            let repeated = await world.orchestrator.batch(world.app, [keyed[0]], origin: nil)
+            guard case .failure(let problem as Problem) = repeated[0] else {
                 Issue.record("the device is there again")
                 return
             }

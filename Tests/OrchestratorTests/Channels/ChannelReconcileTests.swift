@@ -13,7 +13,7 @@ import Testing
 extension World {
     /// Compares with Apple's list, as an operator asks for it.
     fileprivate func reconcile(dryRun: Bool = false, _ key: IdempotencyKey? = nil) async throws -> ChannelReport {
-        try await orchestrator.reconcileChannels(app, ReconcileRequest(dryRun: dryRun), idempotency: key)
+        try await orchestrator.reconcileChannels(app, ReconcileRequest(dryRun: dryRun), idempotency: key).answer
     }
 
     fileprivate func declareExclusive() async throws {
@@ -215,7 +215,7 @@ struct ChannelReconcileTests {
     @Test("A deleted channel that Apple still has is deleted once more; one that is gone by itself counts as deleted")
     func undeletedAndGone() async throws {
         try await withWorld { world in
-            let first = try await world.orchestrator.createChannel(world.app, ChannelRequest())
+            let first = try await world.orchestrator.createChannel(world.app, ChannelRequest()).answer
             try await world.orchestrator.deleteChannel(world.app, first.id)
             world.recorder.addChannel("channel1")
             try await world.start(delivery: .channel)

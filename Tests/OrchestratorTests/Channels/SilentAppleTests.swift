@@ -28,7 +28,7 @@ struct SilentAppleTests {
             #expect(try await world.update(score: 1).revision == 2)
             await gate.arrivals(3)
             world.recorder.open()
-            for made in making { #expect(try await made.value.state == .ready) }
+            for made in making { #expect(try await made.value.answer.state == .ready) }
         }
     }
 
@@ -40,7 +40,7 @@ struct SilentAppleTests {
                     world.app,
                     ChannelRequest(),
                     idempotency: name.map { key($0) }
-                )
+                ).answer
             }
             try await world.start()
             let known = try await make("known")

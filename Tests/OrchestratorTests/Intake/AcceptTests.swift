@@ -220,7 +220,9 @@ struct AcceptTests {
                 UpdateRequest(contentState: World.state(1), alert: alert), UpdateRequest(contentState: state),
             ]
             let answers = await world.orchestrator.accept(
-                updates.map { RequestedChange(app: world.app, id: ActivityID(stored: "final"), body: .update($0)) }
+                updates.map {
+                    RequestedChange(app: world.app, id: ActivityID(stored: "final"), body: .update($0), origin: nil)
+                }
             )
             try #require(answers.count == 2)
             _ = try answers[0].get()
@@ -282,7 +284,7 @@ struct AcceptTests {
             #expect(far?.code == "payload_too_large")
             let end = try await problem {
                 let request = EndRequest(contentState: state)
-                _ = try await world.orchestrator.end(world.app, ActivityID(stored: "final"), request)
+                _ = try await world.orchestrator.end(world.app, ActivityID(stored: "final"), request, origin: nil)
             }
             #expect(end?.code == "payload_too_large")
             let new = try await problem { try await world.start("new") { $0.contentState = state } }
@@ -332,7 +334,7 @@ struct AcceptTests {
             var state = World.state(1)
             state["note"] = note
             let request = EndRequest(contentState: state)
-            _ = try await world.orchestrator.end(world.app, ActivityID(stored: "final"), request)
+            _ = try await world.orchestrator.end(world.app, ActivityID(stored: "final"), request, origin: nil)
             try await world.settle()
             #expect(world.recorder.take().map(\.aps["event"]) == ["end"])
         }

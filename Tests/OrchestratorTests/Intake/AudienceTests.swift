@@ -17,7 +17,7 @@ struct AudienceTests {
             world.app,
             ActivityID(stored: "final"),
             AudienceRequest(add: add, remove: remove)
-        )
+        ).answer
     }
 
     @Test("A start that has not left yet does not leave once its device is removed, and does when it is added again")
@@ -322,7 +322,7 @@ struct AudienceTests {
             }
             func change(_ world: World) async throws -> AudienceCounts {
                 let id = ActivityID(stored: "final")
-                return try await world.orchestrator.changeAudience(world.app, id, request, idempotency: key)
+                return try await world.orchestrator.changeAudience(world.app, id, request, idempotency: key).answer
             }
             let dying = world.sibling(behind: gate)
             try await dying.withIntake {

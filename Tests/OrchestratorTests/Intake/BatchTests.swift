@@ -64,7 +64,8 @@ struct BatchTests {
     }
 
     private func carryOut(_ world: World, _ operations: [BatchOperation]) async -> [String] {
-        words(await world.orchestrator.batch(world.app, operations.map { KeyedOperation($0, idempotency: nil) }))
+        let keyed = operations.map { KeyedOperation($0, idempotency: nil) }
+        return words(await world.orchestrator.batch(world.app, keyed, origin: nil))
     }
 
     /// The operation with a key of its own, which names what it asks for.
@@ -142,10 +143,11 @@ struct BatchTests {
         try await withWorld { world in
             try await world.start()
             let batch = [keyed(Self.update("final", 1), "a"), keyed(Self.update("final", 2), "b")]
-            #expect(words(await world.orchestrator.batch(world.app, batch)) == ["revision 2", "revision 3"])
+            let first = await world.orchestrator.batch(world.app, batch, origin: nil)
+            #expect(words(first) == ["revision 2", "revision 3"])
             let again = batch + [keyed(Self.update("final", 3), "a"), keyed(Self.update("final", 4), "c")]
             #expect(
-                words(await world.orchestrator.batch(world.app, again)) == [
+                words(await world.orchestrator.batch(world.app, again, origin: nil)) == [
                     "revision 2", "revision 3", "idempotency_key_reused", "revision 4",
                 ]
             )
@@ -168,13 +170,13 @@ struct BatchTests {
                 keyed(Self.report("final", "d1", .updateToken(tokens[0])), "report"),
                 keyed(Self.start("twice"), "twice"), keyed(Self.start("twice"), "again"),
             ]
-            let first = await world.orchestrator.batch(world.app, batch)
+            let first = await world.orchestrator.batch(world.app, batch, origin: nil)
             #expect(words(first) == ["started", "device", "due", "due", "started", "replayed"])
             _ = await carryOut(world, [device("2.0"), Self.report("final", "d1", .updateToken(tokens[1]))])
             try await world.update(score: 5)
             try await world.end()
 
-            let again = await world.orchestrator.batch(world.app, batch)
+            let again = await world.orchestrator.batch(world.app, batch, origin: nil)
             #expect(words(again) == ["started", "device", "due", "due", "started", "replayed"])
             // Of a device nothing is kept that could outlast it: it is shown as it is now.
             let now = try await world.orchestrator.device(world.app, DeviceID(stored: "d1"))
@@ -190,7 +192,8 @@ struct BatchTests {
                     keyed(Self.start("other"), "device"), keyed(device("3.0"), "report"),
                     keyed(Self.report("final", "d1", .updateToken(tokens[2])), "start"),
                     keyed(Self.update("final", 1), "twice"),
-                ]
+                ],
+                origin: nil
             )
             #expect(words(reused) == Array(repeating: "idempotency_key_reused", count: 4))
         }
@@ -224,10 +227,10 @@ struct BatchTests {
             )
             let batch = [keyed(BatchOperation(.device(DeviceID(stored: "d1"), request)), "device")]
             let dying = world.sibling(behind: gate)
-            try await dying.withIntake { _ = await dying.orchestrator.batch(world.app, batch) }
+            try await dying.withIntake { _ = await dying.orchestrator.batch(world.app, batch, origin: nil) }
             try await world.settle()
             #expect(try await world.startState("d1") == nil)
-            #expect(words(await world.orchestrator.batch(world.app, batch)) == ["device"])
+            #expect(words(await world.orchestrator.batch(world.app, batch, origin: nil)) == ["device"])
             try await world.settle()
             #expect(world.recorder.take().map(\.destination) == ["5a01"])
         }
@@ -248,7 +251,8 @@ struct BatchTests {
                     for number in 1...12 {
                         let daemon = number.isMultiple(of: 2) ? world : other
                         group.addTask {
-                            try await daemon.orchestrator.batch(daemon.app, batch).map { try Self.text($0) }
+                            try await daemon.orchestrator.batch(daemon.app, batch, origin: nil)
+                                .map { try Self.text($0) }
                         }
                     }
                     var answers: [[String]] = []

@@ -23,7 +23,7 @@ struct CountedAnswerTests {
             Self.activity,
             AudienceRequest(add: World.devices(device)),
             idempotency: key
-        )
+        ).answer
     }
 
     /// A daemon that does nothing any more after its first commit.
@@ -101,7 +101,7 @@ struct CountedAnswerTests {
             for _ in 1...2 {
                 let again = try await startKeyed(world)
                 #expect(again.answer.audience == AudienceCounts(devices: 1, unknownUsers: 0))
-                #expect(!again.replay)
+                #expect(!again.isReplay)
             }
         }
     }
@@ -112,16 +112,17 @@ struct CountedAnswerTests {
             let moments = Mutex<[StatementGate.Moment]>([])
             let gate = StatementGate { (moment) async throws(PostgresError) in moments.withLock { $0.append(moment) } }
             let key = isKeyed ? Self.key() : nil
-            let (answer, replay) = try await start(world.sibling(behind: gate), to: Audience(), key)
-            #expect(answer.audience == AudienceCounts() && !replay)
+            let first = try await start(world.sibling(behind: gate), to: Audience(), key)
+            #expect(first.answer.audience == AudienceCounts() && !first.isReplay)
             #expect(moments.withLock { $0.last } == .afterCommit)
             let again = try await start(world, to: Audience(), key)
-            #expect(again.answer.activityID == answer.activityID && again.answer.audience == answer.audience)
-            #expect(again.replay == !isKeyed)
+            #expect(again.answer.activityID == first.answer.activityID)
+            #expect(again.answer.audience == first.answer.audience)
+            #expect(again.isReplay == !isKeyed)
         }
     }
 
-    private func startKeyed(_ world: World) async throws -> (answer: StartAnswer, replay: Bool) {
+    private func startKeyed(_ world: World) async throws -> Replayable<StartAnswer> {
         try await start(world, to: World.devices("d1"), Self.key())
     }
 
@@ -129,7 +130,7 @@ struct CountedAnswerTests {
         _ world: World,
         to audience: Audience,
         _ key: IdempotencyKey?
-    ) async throws -> (answer: StartAnswer, replay: Bool) {
+    ) async throws -> Replayable<StartAnswer> {
         let request = StartRequest(
             type: World.game,
             attributes: JSONObject([("home", .string("Argentina"))]),
@@ -137,6 +138,6 @@ struct CountedAnswerTests {
             audience: audience,
             alert: World.alert("Kick-off")
         )
-        return try await world.orchestrator.start(world.app, Self.activity, request, idempotency: key)
+        return try await world.orchestrator.start(world.app, Self.activity, request, idempotency: key, origin: nil)
     }
 }

@@ -150,8 +150,9 @@ struct IdempotencyTests {
                             world.app,
                             ActivityID(stored: "final"),
                             request,
-                            idempotency: key("a")
-                        )
+                            idempotency: key("a"),
+                            origin: nil
+                        ).answer
                     }
                 }
                 return try await group.reduce(into: []) { $0.append($1) }
@@ -179,7 +180,7 @@ struct IdempotencyTests {
                     ActivityID(stored: "final"),
                     request,
                     idempotency: key
-                )
+                ).answer
             }
             let added = try await change(add: World.devices("d1"), key("a"))
             #expect(added.devices == 1)
@@ -244,7 +245,7 @@ struct IdempotencyTests {
                         idempotency: .init(key("key-\(number)"))
                     )
                 }
-                let answers = await world.orchestrator.batch(world.app, changes)
+                let answers = await world.orchestrator.batch(world.app, changes, origin: nil)
                 #expect(answers.allSatisfy { if case .success = $0 { true } else { false } })
             }
             #expect(try await world.number("SELECT count(*) FROM idempotency_keys") == Int64(keys))

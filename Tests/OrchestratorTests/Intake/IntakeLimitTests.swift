@@ -86,7 +86,7 @@ struct IntakeLimitTests {
         ] as [(RequestedChange.Body, Bool)]
     )
     func urgent(body: RequestedChange.Body, isUrgent: Bool) {
-        let change = RequestedChange(app: BundleID(stored: "a"), id: ActivityID(stored: "a"), body: body)
+        let change = RequestedChange(app: BundleID(stored: "a"), id: ActivityID(stored: "a"), body: body, origin: nil)
         #expect(change.isUrgent == isUrgent)
     }
 
@@ -102,15 +102,16 @@ struct IntakeLimitTests {
             let waiting = try await world.database.withTransaction { connection in
                 _ = try await connection.query("LOCK TABLE changes IN EXCLUSIVE MODE")
                 // The first is under way and waits for the lock, four wait for it.
-                let first = Task { await orchestrator.batch(app, [change("a1", routine)]) }
+                let first = Task { await orchestrator.batch(app, [change("a1", routine)], origin: nil) }
                 try await world.someoneWaits(for: "relation")
-                let next = Task { await orchestrator.batch(app, (2...5).map { change("a\($0)", routine) }) }
+                let others = (2...5).map { change("a\($0)", routine) }
+                let next = Task { await orchestrator.batch(app, others, origin: nil) }
                 try await backlog(of: 4, in: world)
                 // Of an activity that does not exist it would be 404 if that were looked up.
-                let refused = await orchestrator.batch(app, [change("nobody", routine)])
+                let refused = await orchestrator.batch(app, [change("nobody", routine)], origin: nil)
                 #expect(words(refused) == ["too_many_requests"])
                 let end = KeyedOperation(BatchOperation(.end(ActivityID(stored: "a6"), EndRequest())), idempotency: nil)
-                let last = Task { await orchestrator.batch(app, [change("nobody", routine), end]) }
+                let last = Task { await orchestrator.batch(app, [change("nobody", routine), end], origin: nil) }
                 try await backlog(of: 5, in: world)
                 return [first, next, last]
             }
@@ -133,9 +134,14 @@ struct IntakeLimitTests {
             let unsaid = UpdateRequest(contentState: World.state(1))
             let byPolicy = KeyedOperation(BatchOperation(.update(ActivityID(stored: "a1"), unsaid)), idempotency: nil)
             let batch = [update("nobody"), byPolicy, update("a1", World.alert("Goal")), end]
-            let late = await world.orchestrator.batch(world.app, batch, waited: .milliseconds(300))
+            let late = await world.orchestrator.batch(world.app, batch, waited: .milliseconds(300), origin: nil)
             #expect(words(late) == ["too_many_requests", "too_many_requests", "taken", "taken"])
-            let soon = await world.orchestrator.batch(world.app, [update("nobody")], waited: .milliseconds(200))
+            let soon = await world.orchestrator.batch(
+                world.app,
+                [update("nobody")],
+                waited: .milliseconds(200),
+                origin: nil
+            )
             #expect(words(soon) == ["not_found"])
         }
     }
@@ -151,7 +157,7 @@ struct IntakeLimitTests {
                     let work = BatchOperation.Work.update(ActivityID(stored: "a\(id)"), routine)
                     return KeyedOperation(BatchOperation(work), idempotency: nil)
                 }
-                return Task { _ = await orchestrator.batch(app, batch) }
+                return Task { _ = await orchestrator.batch(app, batch, origin: nil) }
             }
             let waiting = try await world.database.withTransaction { connection in
                 _ = try await connection.query("LOCK TABLE changes IN EXCLUSIVE MODE")
@@ -163,7 +169,11 @@ struct IntakeLimitTests {
                 }
                 waiting.append(post(Array(repeating: 34, count: 500)))
                 try await backlog(of: 500, in: world)
-                waiting.append(Task { _ = try? await orchestrator.end(app, ActivityID(stored: "a35"), EndRequest()) })
+                waiting.append(
+                    Task {
+                        _ = try? await orchestrator.end(app, ActivityID(stored: "a35"), EndRequest(), origin: nil)
+                    }
+                )
                 try await backlog(of: 501, in: world)
                 return waiting
             }
@@ -215,7 +225,8 @@ struct IntakeLimitTests {
             }
             let results = await world.orchestrator.batch(
                 world.app,
-                operations.map { KeyedOperation($0, idempotency: nil) }
+                operations.map { KeyedOperation($0, idempotency: nil) },
+                origin: nil
             )
             let refused = results.indices.filter { place in
                 if case .failure(let problem as Problem) = results[place] {

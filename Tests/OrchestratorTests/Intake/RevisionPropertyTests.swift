@@ -109,7 +109,8 @@ struct RevisionPropertyTests {
                 RequestedChange(
                     app: world.app,
                     id: ActivityID(stored: "final"),
-                    body: .update(UpdateRequest(contentState: World.state(score)))
+                    body: .update(UpdateRequest(contentState: World.state(score))),
+                    origin: nil
                 )
             }
             for answer in await world.orchestrator.accept(changes) { _ = try answer.get() }

@@ -28,7 +28,7 @@ struct AppDeletionTests {
             }
             let dying = world.sibling(behind: gate)
             let caller = Caller(keyID: Principal.bootstrapKeyID, requestID: "request-1")
-            await Caller.$current.withValue(caller) {
+            try await caller.acting {
                 await #expect(throws: PostgresError.self) { try await dying.orchestrator.deleteApp(world.app) }
             }
             #expect(try await world.number("SELECT count(*) FROM signing_keys") == 0)

@@ -286,7 +286,7 @@ struct TicketTests {
             }
             let caller = Caller(keyID: Principal.bootstrapKeyID, requestID: "request-1")
             func make(_ requests: [RegistrationTicketRequest]) async throws -> [RegistrationTicketAnswer] {
-                try await Caller.$current.withValue(caller) {
+                try await caller.acting {
                     try await registry.createTickets(app, TicketBatchRequest(tickets: requests)).tickets
                 }
             }

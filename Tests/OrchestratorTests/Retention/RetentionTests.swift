@@ -51,7 +51,7 @@ struct RetentionTests {
         try await world.follow("d1", token: "aa01", in: id)
         var later = UpdateRequest(contentState: World.state(9))
         later.at = Instant(microseconds: 4_000_000_000_000_000)
-        _ = try await world.orchestrator.update(world.app, ActivityID(stored: id), later)
+        _ = try await world.orchestrator.update(world.app, ActivityID(stored: id), later, origin: nil)
         for score in 1...3 { try await world.update(id, score: Int64(score)) }
         try await world.settle()
         try await world.end(id, score: 4)

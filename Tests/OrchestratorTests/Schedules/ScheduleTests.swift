@@ -3,6 +3,7 @@ import ActivityModel
 import JSON
 import OrchestratorTestSupport
 import Postgres
+import Store
 import Testing
 
 @testable import Orchestrator
@@ -20,8 +21,8 @@ struct ScheduleTests {
         var request = UpdateRequest(contentState: World.state(score))
         request.at = Self.later
         change(&request)
-        let answer = try await world.orchestrator.update(world.app, ActivityID(stored: "final"), request)
-        guard case .scheduled(let id) = answer else { throw Accepted.IsScheduled() }
+        let answer = try await world.orchestrator.update(world.app, ActivityID(stored: "final"), request, origin: nil)
+        guard case .scheduled(let id) = answer.answer else { throw Accepted.IsScheduled() }
         return id
     }
 
@@ -233,7 +234,7 @@ struct ScheduleTests {
             try await world.start("next") { $0.endsAt = Self.later }
             var request = UpdateRequest(contentState: World.state(5))
             request.at = Self.later
-            _ = try await world.orchestrator.update(world.app, ActivityID(stored: "next"), request)
+            _ = try await world.orchestrator.update(world.app, ActivityID(stored: "next"), request, origin: nil)
             try await world.runSchedules()
             #expect(try await world.show("next").contentState == World.state(5))
             #expect(try await world.show("next").state == .ended)
@@ -314,7 +315,8 @@ struct ScheduleTests {
                     app: world.app,
                     id: ActivityID(stored: "final"),
                     body: .update(UpdateRequest(contentState: World.state(9))),
-                    scheduleID: id
+                    scheduleID: id,
+                    origin: nil
                 )
                 let answers = await world.orchestrator.accept([late])
                 #expect(try await problem { _ = try answers[0].get() }?.status == 404)

@@ -89,6 +89,7 @@ struct BroadcastTurnTests {
             let look = try #require(try await world.orchestrator.segments.look(lease))
             let turn = try await ChannelTurn(
                 orchestrator: world.orchestrator,
+                slot: nil,
                 lease: lease,
                 activity: look.activity,
                 progress: look.progress,

@@ -143,7 +143,8 @@ struct CardLockTests {
                     APNSChannelID(stored: apnsID),
                     app: world.app,
                     .production,
-                    reason: "test"
+                    reason: "test",
+                    slot: nil
                 )
             }
             #expect(try await world.number("SELECT count(*) FROM subscriptions WHERE state = 'over'") == 3)

@@ -18,6 +18,7 @@ struct CatchUpOrderTests {
         let look = try #require(try await world.orchestrator.segments.look(lease))
         return CatchUpTurn(
             orchestrator: world.orchestrator,
+            slot: nil,
             lease: lease,
             progress: SegmentProgress(
                 wakes: look.progress.wakes,

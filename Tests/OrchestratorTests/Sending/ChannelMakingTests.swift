@@ -22,6 +22,7 @@ struct ChannelMakingTests {
         try await world.orchestrator.segments.takeAnnouncements()
         return SegmentGroup(
             orchestrator: world.orchestrator,
+            slot: nil,
             segments: try await world.orchestrator.segments.claim(limit: 100).map { LeasedSegment(lease: $0) }
         )
     }
@@ -102,10 +103,11 @@ struct ChannelMakingTests {
             try await world.start("a1", to: World.devices("d1"), delivery: .channel)
             let leases = try await world.orchestrator.segments.claim(limit: 10)
             let ring = try #require(leases.first(where: { $0.isFirstRing }))
-            await SegmentWorker(orchestrator: world.orchestrator, lease: ring).run()
+            await SegmentWorker(orchestrator: world.orchestrator, slot: nil, lease: ring).run()
             #expect(world.recorder.take().isEmpty)
             let channel = try #require(leases.first(where: { $0.isChannel }))
-            let group = SegmentGroup(orchestrator: world.orchestrator, segments: [LeasedSegment(lease: channel)])
+            let segments = [LeasedSegment(lease: channel)]
+            let group = SegmentGroup(orchestrator: world.orchestrator, slot: nil, segments: segments)
             #expect(await group.run().mayHaveMore)
             try await world.settle()
             #expect(world.recorder.take().map(\.destination) == ["5a01"])
@@ -158,7 +160,7 @@ struct ChannelMakingTests {
         try await withWorld { world in
             try await matches(1, in: world)
             let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
-            #expect(await SegmentWorker(orchestrator: world.orchestrator, lease: lease).run())
+            #expect(await SegmentWorker(orchestrator: world.orchestrator, slot: nil, lease: lease).run())
             #expect(world.recorder.createdChannels == 0)
             try await world.settle()
             #expect(world.recorder.createdChannels == 1)

@@ -199,7 +199,7 @@ struct LeaseTests {
             var settings = world.orchestrator.settings
             settings.lease = .milliseconds(150)
             let daemon = world.sibling(settings: settings, behind: gate).orchestrator
-            let worker = SegmentWorker(orchestrator: daemon, lease: lease)
+            let worker = SegmentWorker(orchestrator: daemon, slot: nil, lease: lease)
             let seen = try await worker.whileKeepingLease {
                 // What is under way is not broken off: it waits until the lease was prolonged again.
                 for await isAnswered in signs where isAnswered { return true }

@@ -26,6 +26,7 @@ struct PlainBroadcastTests {
         try await world.orchestrator.segments.takeAnnouncements()
         return SegmentGroup(
             orchestrator: world.orchestrator,
+            slot: nil,
             segments: try await world.orchestrator.segments.claim(limit: 100).map { LeasedSegment(lease: $0) }
         )
     }
@@ -125,7 +126,7 @@ struct PlainBroadcastTests {
                     idempotency: nil
                 )
             }
-            #expect(await world.orchestrator.batch(world.app, batch).count == count)
+            #expect(await world.orchestrator.batch(world.app, batch, origin: nil).count == count)
             let group = try await group(in: world)
             let gate = world.recorder.close()
             async let served = group.run()

@@ -62,7 +62,7 @@ struct PushQueueTests {
             request.collapseID = "goal-1"
             request.priority = .five
             request.expiresAt = Instant(unixSeconds: 4_000_000_000)
-            let answer = try await world.orchestrator.push(world.app, request)
+            let answer = try await world.orchestrator.push(world.app, request).answer
             #expect(answer.destinations == 2)
             try await sendDue(world)
             let pushes = world.recorder.take()
@@ -352,7 +352,8 @@ struct PushQueueTests {
             }
             let first = try await world.orchestrator.push(world.app, request(Self.phone), idempotency: key(1))
             let again = try await world.orchestrator.push(world.app, request(Self.phone), idempotency: key(1))
-            #expect(again == first)
+            #expect(again.answer == first.answer)
+            #expect(again.isReplay && !first.isReplay)
             #expect(try await waiting(world) == 1)
             let other = try await problem {
                 _ = try await world.orchestrator.push(world.app, request(Self.phone), idempotency: key(2))

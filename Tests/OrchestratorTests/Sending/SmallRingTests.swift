@@ -27,6 +27,7 @@ struct SmallRingTests {
         try await world.orchestrator.segments.takeAnnouncements()
         return SegmentGroup(
             orchestrator: world.orchestrator,
+            slot: nil,
             segments: try await world.orchestrator.segments.claim(limit: 100).map { LeasedSegment(lease: $0) }
         )
     }
@@ -225,7 +226,8 @@ struct SmallRingTests {
             let before = try #require(
                 try await world.database.query("SELECT clock_timestamp()").single(PGTimestamp.self)
             )
-            _ = await SegmentGroup(orchestrator: world.sibling(behind: gate).orchestrator, segments: seen).run()
+            let sibling = world.sibling(behind: gate).orchestrator
+            _ = await SegmentGroup(orchestrator: sibling, slot: nil, segments: seen).run()
             #expect(world.recorder.take().count == count)
             #expect(open.withLock { (1...4).contains($0.most) })
             let resting: Query = "SELECT count(*) FROM segments WHERE lease_owner IS NULL AND due_at > \(before)"

@@ -106,7 +106,8 @@ struct StartBudgetTests {
                         await withTaskGroup { workers in
                             for lease in leases {
                                 workers.addTask {
-                                    await SegmentWorker(orchestrator: daemon.orchestrator, lease: lease).run()
+                                    let orchestrator = daemon.orchestrator
+                                    await SegmentWorker(orchestrator: orchestrator, slot: nil, lease: lease).run()
                                 }
                             }
                         }

@@ -43,7 +43,7 @@ struct TopicAudienceTests {
     }
 
     private func change(_ request: AudienceRequest, in world: World) async throws -> AudienceCounts {
-        try await world.orchestrator.changeAudience(world.app, Self.final, request)
+        try await world.orchestrator.changeAudience(world.app, Self.final, request).answer
     }
 
     @Test("All followers are started, once each, however they follow; a dry run and the answer count them")

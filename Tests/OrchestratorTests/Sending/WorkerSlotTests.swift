@@ -37,8 +37,8 @@ struct WorkerSlotTests {
             slots.takeBackSilent()
         }
         #expect(slots.free == 1 && slots.mayTakeFurtherRing)
-        #expect(WorkerSlot.$current.withValue(waiting) { WorkerSlot.mustYield })
-        #expect(!WorkerSlot.$current.withValue(served) { WorkerSlot.mustYield })
+        #expect(waiting.mustYield)
+        #expect(!served.mustYield)
         slots.giveBack(waiting)
         #expect(slots.free == 1)
         slots.giveBack(served)
@@ -171,9 +171,7 @@ struct WorkerSlotTests {
             let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
             let slots = WorkerSlots(count, wakeUps: world.orchestrator.wakeUps)
             let slot = slots.take(holding: 1)
-            await WorkerSlot.$current.withValue(slot) {
-                await SegmentWorker(orchestrator: world.orchestrator, lease: lease).run()
-            }
+            await SegmentWorker(orchestrator: world.orchestrator, slot: slot, lease: lease).run()
             #expect(world.recorder.take().count == 1)
             let given: Query = """
                 SELECT count(*) FROM segments WHERE lease_owner IS NULL AND lease_until IS NULL AND due_at <= clock_timestamp()

@@ -14,13 +14,8 @@ import Testing
 struct RequestOriginTests {
     private static let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
-    private func asked<Result>(
-        _ requestID: String,
-        trace: String? = trace,
-        _ body: () async throws -> Result
-    ) async throws -> Result {
-        let caller = Caller(keyID: "key", requestID: requestID, trace: trace.flatMap { TraceParent($0) })
-        return try await Caller.$current.withValue(caller, operation: body)
+    private static func origin(_ requestID: String, trace: String? = trace) -> RequestOrigin {
+        RequestOrigin(requestID: requestID, trace: trace.flatMap { TraceParent($0) })
     }
 
     private func entries(_ world: World, of kind: String) async throws -> [TimelineEntry] {
@@ -49,11 +44,11 @@ struct RequestOriginTests {
         try await withWorld { world in
             let log = LogLines()
             try await world.register("d1", token: "5a01")
-            _ = try await asked("request-1") { try await world.start(to: World.devices("d1")) }
+            try await world.start(to: World.devices("d1"), origin: Self.origin("request-1"))
             try await world.settle()
             try await world.follow("d1", token: "aa01")
             try await world.settle()
-            _ = try await asked("request-2", trace: nil) { try await world.update(score: 1) }
+            try await world.update(score: 1, origin: Self.origin("request-2", trace: nil))
             try await world.settle()
             try await world.update(score: 2)
             try await world.settle()
@@ -92,7 +87,7 @@ struct RequestOriginTests {
             try await world.start(alert: nil)
             try await world.settle()
             try await world.crowd(1_500)
-            _ = try await asked("request-1") { try await world.update(score: 1) }
+            try await world.update(score: 1, origin: Self.origin("request-1"))
             try await world.settle()
             try await world.writeTimeline(log.logger)
             let lines = log.all.filter { $0.contains("request.id=request-1") }
@@ -105,18 +100,22 @@ struct RequestOriginTests {
     @Test("What a schedule brings is told of as its request's; also what is run before its time by another one")
     func schedules() async throws {
         try await withWorld(policy: { $0.endWhenSilentSeconds = 7_200 }) { world in
-            _ = try await asked("request-1") { try await world.start(alert: nil) }
+            try await world.start(alert: nil, origin: Self.origin("request-1"))
             var ids: [String] = []
             for number in 2...3 {
                 var request = UpdateRequest(contentState: World.state(Int64(number)))
                 request.at = Instant(unixSeconds: 4_000_000_000)
-                let answer = try await asked("request-\(number)") {
-                    try await world.orchestrator.update(world.app, ActivityID(stored: "final"), request)
-                }
-                guard case .scheduled(let id) = answer else { throw Accepted.IsScheduled() }
+                let answer = try await world.orchestrator.update(
+                    world.app,
+                    ActivityID(stored: "final"),
+                    request,
+                    origin: Self.origin("request-\(number)")
+                )
+                guard case .scheduled(let id) = answer.answer else { throw Accepted.IsScheduled() }
                 ids.append(id)
             }
-            _ = try await asked("request-4") { try await world.orchestrator.runSchedule(world.app, ids[0]) }
+            let runner = Caller(keyID: "key", requestID: "request-4")
+            _ = try await runner.acting { try await world.orchestrator.runSchedule(world.app, ids[0]) }
             _ = try await world.database.execute(
                 "UPDATE schedules SET due_at = now() WHERE schedule_id = \(ids[1])::uuid"
             )

@@ -205,7 +205,7 @@ struct VersionAcceptTests {
             try await world.start("later", to: World.devices("old")) { $0.startsAt = Instant("2100-01-01T00:00:00Z") }
             let update = UpdateRequest(contentState: ["score": 1, "clock": "1", "note": 1])
             let later = try await refusingVersions {
-                _ = try await world.orchestrator.update(world.app, ActivityID(stored: "later"), update)
+                _ = try await world.orchestrator.update(world.app, ActivityID(stored: "later"), update, origin: nil)
             }
             #expect(later == [1])
         }
@@ -239,7 +239,8 @@ struct VersionAcceptTests {
             let update = UpdateRequest(contentState: ["score": 1, "clock": "1", "note": 1])
             #expect(
                 try await refusingVersions {
-                    _ = try await world.orchestrator.update(world.app, ActivityID(stored: "for-old"), update)
+                    let id = ActivityID(stored: "for-old")
+                    _ = try await world.orchestrator.update(world.app, id, update, origin: nil)
                 } == [1]
             )
             try await world.settle()
@@ -261,11 +262,13 @@ struct VersionAcceptTests {
             var request = UpdateRequest(contentState: World.state(7))
             later(&request)
             let id = ActivityID(stored: "final")
-            _ = try await world.orchestrator.update(world.app, id, request)
+            _ = try await world.orchestrator.update(world.app, id, request, origin: nil)
             try await world.follow("old", token: "aa01")
             let again = request
             #expect(
-                try await refusingVersions { _ = try await world.orchestrator.update(world.app, id, again) } == [1]
+                try await refusingVersions {
+                    _ = try await world.orchestrator.update(world.app, id, again, origin: nil)
+                } == [1]
             )
             _ = try await world.database.execute("UPDATE schedules SET due_at = now()")
             let runner = ScheduleRunner(orchestrator: world.orchestrator)

@@ -218,7 +218,7 @@ struct WithheldTests {
     func auditedRetirement() async throws {
         try await withWorld { world in
             try await world.registerVersion()
-            try await Caller.$current.withValue(Caller(keyID: Principal.bootstrapKeyID, requestID: "request-1")) {
+            try await Caller(keyID: Principal.bootstrapKeyID, requestID: "request-1").acting {
                 try await world.retire(1)
                 try await world.retire(1)
                 try await world.retire(1, undo: true)
@@ -323,7 +323,8 @@ struct WithheldTests {
             _ = try await world.orchestrator.end(
                 world.app,
                 ActivityID(stored: "final"),
-                EndRequest(contentState: isGiven ? last : nil)
+                EndRequest(contentState: isGiven ? last : nil),
+                origin: nil
             )
             // One that reports only after the end.
             try await world.install("1.4", on: "late")

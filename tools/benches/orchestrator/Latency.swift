@@ -83,7 +83,8 @@ struct Latency: Sendable {
                     _ = try await orchestrator.update(
                         Scene.app,
                         Scene.activity(number),
-                        UpdateRequest(contentState: Scene.state(number))
+                        UpdateRequest(contentState: Scene.state(number)),
+                        origin: nil
                     )
                     posts.add(Post(began: time, ended: .now), number: number)
                 }

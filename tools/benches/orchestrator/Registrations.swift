@@ -67,7 +67,7 @@ struct Registrations: Sendable {
                 idempotency: nil
             )
         }
-        for result in await orchestrator.batch(Scene.app, operations) { _ = try result.get() }
+        for result in await orchestrator.batch(Scene.app, operations, origin: nil) { _ = try result.get() }
     }
 
     /// 80 bytes that no other number has.

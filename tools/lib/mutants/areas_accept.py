@@ -28,7 +28,7 @@ idempotency.statement("answers-are-not-kept", KEPT, "kept.keep(answer, for: key)
 idempotency.expression("race-is-an-error", KEPT, 'error.sqlState == "23505"', "false")
 idempotency.expression("deletion-race-is-an-error", KEPT, 'error.sqlState == "23503"', "false")
 idempotency.expression("group-does-not-see-its-answers", GROUP, "try kept.answer(to: key)", "nil")
-idempotency.statement("group-keeps-no-answers", GROUP, "if let key = command.idempotencyKey { kept.keep(answer, for: key) }")
+idempotency.statement("group-keeps-no-answers", GROUP, "if let key = command.idempotencyKey { kept.keep(given.answer, for: key) }")
 
 idempotency.expression("what-is-locked-is-answered", "Orchestrator/Intake/Grouping/GroupedWork.swift", "!isPatient", "false", at="butLocked: !isPatient")
 idempotency.expression("what-is-held-waits-for-the-next-pass", "Orchestrator/Retention/ActivityDeletion.swift", "$0.mayGo && !$0.isFree", "false")

@@ -33,24 +33,26 @@ extension Orchestrator {
     /// device keep their order; the others share group commits.
     ///
     /// - `waited`: how long the batch has waited for its turn to be read.
+    /// - `origin`: the request that brings the operations.
     /// - Returns: One result for each, as the operation of its own returns or throws it.
     package func batch(
         _ app: BundleID,
         _ operations: [KeyedOperation],
-        waited: Duration = .zero
+        waited: Duration = .zero,
+        origin: RequestOrigin?
     ) async -> [OperationResult] {
         var limit = intakeLimit
         limit.unread = waited
         let taken = places(ofThoseTaken: operations, within: limit)
         var results = [OperationResult](repeating: .failure(IntakeLimit.refusal), count: operations.count)
         for wave in BatchWaves(operations.lazy.map(\.operation), at: taken).waves {
-            let parts = BatchParts(app, wave, of: operations)
+            let parts = BatchParts(app, wave, of: operations, origin)
             async let changes = accept(parts.changes, within: limit)
             async let reports = accept(parts.reports)
             async let devices = accept(parts.devices)
-            async let starts = start(app, parts.starts)
+            async let starts = start(app, parts.starts, origin)
             for (place, answer) in zip(parts.changePlaces, await changes) {
-                results[place] = answer.map { .change($0) }
+                results[place] = answer.map { .change($0.answer) }
             }
             for (place, answer) in zip(parts.reportPlaces, await reports) {
                 results[place] = answer.map { .subscription($0) }
@@ -80,23 +82,34 @@ extension Orchestrator {
 
     private func start(
         _ app: BundleID,
-        _ starts: [BatchParts.Start]
+        _ starts: [BatchParts.Start],
+        _ origin: RequestOrigin?
     ) async -> [(place: Int, result: OperationResult)] {
         await withTaskGroup(of: (place: Int, result: OperationResult).self) { group in
             var results: [(place: Int, result: OperationResult)] = []
             for (number, start) in starts.enumerated() {
                 if number >= Self.concurrentStarts, let done = await group.next() { results.append(done) }
-                group.addTask { (start.place, await self.carryOut(start, app)) }
+                group.addTask { (start.place, await self.carryOut(start, app, origin)) }
             }
             for await done in group { results.append(done) }
             return results
         }
     }
 
-    private func carryOut(_ one: BatchParts.Start, _ app: BundleID) async -> OperationResult {
+    private func carryOut(
+        _ one: BatchParts.Start,
+        _ app: BundleID,
+        _ origin: RequestOrigin?
+    ) async -> OperationResult {
         do {
-            let (answer, replay) = try await start(app, one.id, one.request, idempotency: one.idempotency)
-            return .success(.start(answer, replay: replay))
+            let started = try await start(
+                app,
+                one.id,
+                one.request,
+                idempotency: one.idempotency,
+                origin: origin
+            )
+            return .success(.start(started.answer, replay: started.isReplay))
         } catch {
             if !(error is Problem) { logger.error("an operation of a batch failed", metadata: ["error": "\(error)"]) }
             return .failure(error)
@@ -122,16 +135,20 @@ private struct BatchParts: Sendable {
     private(set) var devicePlaces: [Int] = []
     private(set) var starts: [Start] = []
 
-    init(_ app: BundleID, _ wave: [Int], of operations: [KeyedOperation]) {
+    init(_ app: BundleID, _ wave: [Int], of operations: [KeyedOperation], _ origin: RequestOrigin?) {
         for place in wave {
             let key = operations[place].idempotency
             switch operations[place].operation.work {
             case .update(let id, let request):
                 changePlaces.append(place)
-                changes.append(RequestedChange(app: app, id: id, body: .update(request), idempotencyKey: key))
+                changes.append(
+                    RequestedChange(app: app, id: id, body: .update(request), idempotencyKey: key, origin: origin)
+                )
             case .end(let id, let request):
                 changePlaces.append(place)
-                changes.append(RequestedChange(app: app, id: id, body: .end(request), idempotencyKey: key))
+                changes.append(
+                    RequestedChange(app: app, id: id, body: .end(request), idempotencyKey: key, origin: origin)
+                )
             case .subscription(let id, let device, let request):
                 reportPlaces.append(place)
                 reports.append(

@@ -9,7 +9,7 @@ import Store
 extension Orchestrator {
     /// The pushes that a start would send, and to whom.
     ///
-    /// - Throws: As ``start(_:_:_:)``.
+    /// - Throws: As ``start(_:_:_:origin:)``.
     package func dryRunStart(
         _ app: BundleID,
         _ id: ActivityID,
@@ -28,7 +28,8 @@ extension Orchestrator {
             environment: environment,
             request: request,
             type: type,
-            appVersions: try await AudienceVersions.read(request.audience, of: app, environment, from: database)
+            appVersions: try await AudienceVersions.read(request.audience, of: app, environment, from: database),
+            origin: nil
         )
         // The slow part comes before the transaction.
         let counts = try await StartCounts.read(
@@ -55,30 +56,27 @@ extension Orchestrator {
 
     /// The pushes that an update would send, and to how many.
     ///
-    /// - Throws: As ``update(_:_:_:idempotency:)``.
+    /// - Throws: As ``update(_:_:_:idempotency:origin:)``.
     package func dryRunUpdate(
         _ app: BundleID,
         _ id: ActivityID,
         _ request: UpdateRequest
     ) async throws -> DryRunAnswer {
         try await registry.withCurrentType {
-            try await dryRun(RequestedChange(app: app, id: id, body: .update(request)))
+            try await dryRun(RequestedChange(app: app, id: id, body: .update(request), origin: nil))
         }
     }
 
     /// The pushes that an end would send, and to how many.
     ///
-    /// - Throws: As ``end(_:_:_:idempotency:)``.
+    /// - Throws: As ``end(_:_:_:idempotency:origin:)``.
     package func dryRunEnd(_ app: BundleID, _ id: ActivityID, _ request: EndRequest) async throws -> DryRunAnswer {
         try await registry.withCurrentType {
-            try await dryRun(RequestedChange(app: app, id: id, body: .end(request)))
+            try await dryRun(RequestedChange(app: app, id: id, body: .end(request), origin: nil))
         }
     }
 
     private func dryRun(_ change: RequestedChange) async throws -> DryRunAnswer {
-        var change = change
-        let replay = ReplayMark()
-        change.replay = replay
         let facts = try await facts(change.app, change.id)
         var command = try change.command(facts, await typeContext(change.app, facts.typeName))
         command = command.knowing(unused: try await unusedVersions([command]), change)
@@ -86,7 +84,7 @@ extension Orchestrator {
         let cards = try await CardCounts.read(facts.key, pageSize: settings.stretchSize, from: database)
         let identity =
             facts.delivery.usesChannel ? try await signing.identity(of: change.app, facts.environment) : nil
-        return try await rollingBack { [change, command] connection in
+        return try await rollingBack { [command] connection in
             // A watch of its own: what it has seen here was not written.
             let judged = try await ChangeGroup.judge(
                 [command],
@@ -97,11 +95,12 @@ extension Orchestrator {
                 on: connection
             )
             if !judged.statements.isEmpty { _ = try await connection.pipeline(judged.statements) }
-            guard case .accepted(let id, let revision, let timestamp, let unchanged)? = try judged.answers.first?.get()
+            guard let given = try judged.answers.first?.get(),
+                case .accepted(let id, let revision, let timestamp, let unchanged) = given.answer
             else {
                 throw Problem.internalError()
             }
-            if unchanged || replay.isSet { return .unchanged(id, revision, timestamp) }
+            if unchanged || given.isReplay { return .unchanged(id, revision, timestamp) }
             let plan = try await PushPlan.read(
                 command.activity.key,
                 revision: revision,

@@ -8,6 +8,8 @@ import Store
 /// One turn on the channel of an activity, which is sent each newest change.
 struct ChannelTurn: Sendable {
     let orchestrator: Orchestrator
+    /// Nil where no worker of the dispatcher does this.
+    let slot: WorkerSlot?
     let lease: SegmentLease
     let activity: ActivitySnapshot
 
@@ -183,7 +185,8 @@ struct ChannelTurn: Sendable {
             apnsID,
             app: activity.bundleID,
             activity.environment,
-            reason: outcome.words
+            reason: outcome.words,
+            slot: slot
         )
         switch loss {
         case .settled: return .worked
@@ -247,7 +250,7 @@ struct ChannelTurn: Sendable {
         // The stamp and the priority may have waited for the accept of an end.
         guard try await orchestrator.segments.mayGoOn(lease, with: activity, isFirst: true) else { return nil }
         let departure = ContinuousClock.now
-        let outcome = await WorkerSlot.awaiting { await orchestrator.sender.broadcast(push) }
+        let outcome = await slot.awaiting { await orchestrator.sender.broadcast(push) }
         orchestrator.timeline.record(
             TimelineSending(
                 activity: activity.names,

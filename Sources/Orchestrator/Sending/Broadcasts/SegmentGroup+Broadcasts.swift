@@ -13,7 +13,7 @@ extension SegmentGroup {
         let identity = try await orchestrator.signing.identity(of: activity.bundleID, activity.environment)
         let push = broadcast.push(signedBy: identity, deadline: orchestrator.settings.pushDeadline)
         let departure = ContinuousClock.now
-        let outcome = await WorkerSlot.awaiting { await orchestrator.sender.broadcast(push) }
+        let outcome = await slot.awaiting { await orchestrator.sender.broadcast(push) }
         orchestrator.timeline.record(
             TimelineSending(
                 activity: activity.names,
@@ -47,7 +47,8 @@ extension SegmentGroup {
                 broadcast.apnsID,
                 app: broadcast.activity.bundleID,
                 broadcast.activity.environment,
-                reason: outcome.words
+                reason: outcome.words,
+                slot: slot
             )
             if case .settled = loss { return try await segments.queueAgain(broadcast.lease) }
         }

@@ -48,7 +48,7 @@ struct AppWakes: Sendable {
             guard let (batch, detail) = try await batch() else {
                 return try await store([WatchedCard.notWoken(cards, again: Self.pause)])
             }
-            let answers = await orchestrator.send(batch, to: cards.map(\.deviceKey))
+            let answers = await orchestrator.send(batch, to: cards.map(\.deviceKey), slot: nil)
             orchestrator.timeline.record(
                 TimelineSending(
                     activity: addressee.activity,

@@ -92,7 +92,7 @@ struct OldCards: Sendable {
             guard let (batch, detail) = try await batch(activity, cards) else {
                 return try await store(Self.again(cards, of: activity, cards.map { _ in Self.pause }))
             }
-            let answers = await orchestrator.send(batch, to: cards.map(\.deviceKey))
+            let answers = await orchestrator.send(batch, to: cards.map(\.deviceKey), slot: nil)
             orchestrator.timeline.record(
                 TimelineSending(
                     activity: activity.names,

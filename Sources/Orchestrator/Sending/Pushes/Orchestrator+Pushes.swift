@@ -13,7 +13,7 @@ extension Orchestrator {
         _ app: BundleID,
         _ request: PushRequest,
         idempotency: IdempotencyKey? = nil
-    ) async throws -> PushAnswer {
+    ) async throws -> Replayable<PushAnswer> {
         let body = try Self.body(of: request)
         var environment: APNSEnvironment?
         if case .token(_, let named) = request.to { environment = try await self.environment(named, of: app) }
@@ -49,7 +49,7 @@ extension Orchestrator {
         _ app: BundleID,
         _ environment: APNSEnvironment?,
         _ idempotency: IdempotencyKey?
-    ) async throws -> PushAnswer {
+    ) async throws -> Replayable<PushAnswer> {
         try await database.withTransaction { connection in
             try await KeptAnswers.once(idempotency, on: connection) {
                 try await store.requireApp(app, connection)

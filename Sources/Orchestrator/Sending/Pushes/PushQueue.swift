@@ -122,7 +122,7 @@ struct PushQueue: Service, CustomStringConvertible {
                 tokens: TokenBuffer([push.token]),
                 deadline: orchestrator.settings.pushDeadline
             )
-            let answer = await orchestrator.send(batch, to: [push.deviceKey])
+            let answer = await orchestrator.send(batch, to: [push.deviceKey], slot: nil)
             let outcome = answer.exceptions.first?.outcome ?? PushOutcome(.accepted, status: 200)
             orchestrator.logger.debug(
                 "push answered",

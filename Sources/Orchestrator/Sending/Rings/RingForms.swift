@@ -5,6 +5,8 @@ import Store
 /// The forms in which a change leaves along a ring, each made when it is first needed.
 struct RingForms {
     let orchestrator: Orchestrator
+    /// Nil where no worker of the dispatcher does this.
+    let slot: WorkerSlot?
     let pass: RingPass
     /// The content of ``RingPass/alert``.
     let alert: AlertContent?
@@ -20,12 +22,14 @@ struct RingForms {
 
     init(
         orchestrator: Orchestrator,
+        slot: WorkerSlot?,
         pass: RingPass,
         alert: AlertContent?,
         identity: SigningIdentity,
         progress: RingProgress
     ) {
         self.orchestrator = orchestrator
+        self.slot = slot
         self.pass = pass
         self.alert = alert
         self.identity = identity
@@ -44,6 +48,7 @@ struct RingForms {
     mutating func parts(of slice: RingSlice) async throws -> [Part] {
         let outgoing = OutgoingChange(
             orchestrator: orchestrator,
+            slot: slot,
             lease: pass.lease,
             activity: pass.activity,
             change: pass.change,

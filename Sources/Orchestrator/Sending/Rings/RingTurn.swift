@@ -6,6 +6,8 @@ import Store
 /// something else is to be done.
 struct RingTurn: Sendable {
     let orchestrator: Orchestrator
+    /// Nil where no worker of the dispatcher does this.
+    let slot: WorkerSlot?
     let lease: SegmentLease
     let activity: ActivitySnapshot
     /// How the ring stood at the look that this turn follows.
@@ -29,6 +31,7 @@ struct RingTurn: Sendable {
         )
         let walk = RingWalk(
             orchestrator: orchestrator,
+            slot: slot,
             pass: pass,
             alert: try await content(of: alert, on: change),
             identity: try await orchestrator.signing.identity(of: activity.bundleID, activity.environment),

@@ -7,6 +7,8 @@ import Store
 /// and those before them are being stored. So the wire never waits for the database.
 struct RingWalk: Sendable {
     let orchestrator: Orchestrator
+    /// Nil where no worker of the dispatcher does this.
+    let slot: WorkerSlot?
     let pass: RingPass
     /// The content of ``RingPass/alert``.
     let alert: AlertContent?
@@ -69,6 +71,7 @@ struct RingWalk: Sendable {
         let (look, ahead) = try await segments.read(pass, after: start, isFirst: true, seekingDue: false)
         let forms = RingForms(
             orchestrator: orchestrator,
+            slot: slot,
             pass: pass,
             alert: alert,
             identity: identity,

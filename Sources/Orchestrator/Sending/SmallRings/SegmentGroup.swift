@@ -8,6 +8,8 @@ import Store
 /// and gives the rest back for other workers.
 struct SegmentGroup: Sendable {
     let orchestrator: Orchestrator
+    /// Nil where no worker of the dispatcher does this.
+    let slot: WorkerSlot?
     let segments: [LeasedSegment]
 
     private var store: SegmentStore { orchestrator.segments }
@@ -41,7 +43,7 @@ struct SegmentGroup: Sendable {
             }
             if let other = others.first {
                 group.addTask {
-                    let mayHaveMore = await SegmentWorker(orchestrator: orchestrator, lease: other).run()
+                    let mayHaveMore = await SegmentWorker(orchestrator: orchestrator, slot: slot, lease: other).run()
                     return Outcome(hadOther: true, hadTooMuch: others.count > 1, mayHaveMore: mayHaveMore)
                 }
             }
@@ -238,7 +240,8 @@ struct SegmentGroup: Sendable {
             case (.ring, _), (.broadcast, _), (.channel, _): break  // no such answer, or complete
             }
         } catch {
-            await SegmentWorker(orchestrator: orchestrator, lease: answered.segment.lease).failed(error)
+            let worker = SegmentWorker(orchestrator: orchestrator, slot: slot, lease: answered.segment.lease)
+            await worker.failed(error)
         }
         return answered.segment
     }
@@ -273,6 +276,7 @@ struct SegmentGroup: Sendable {
     func push(_ ring: SmallRing) async throws -> PushExceptions {
         let outgoing = OutgoingChange(
             orchestrator: orchestrator,
+            slot: slot,
             lease: ring.lease,
             activity: ring.activity,
             change: ring.change,

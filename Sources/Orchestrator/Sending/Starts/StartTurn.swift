@@ -6,6 +6,8 @@ import Store
 /// One batch of starts: claimed by row before they leave, settled by row when they are answered (promise 6).
 struct StartTurn: Sendable {
     let orchestrator: Orchestrator
+    /// Nil where no worker of the dispatcher does this.
+    let slot: WorkerSlot?
     let lease: SegmentLease
     let activity: ActivitySnapshot
 
@@ -172,7 +174,7 @@ struct StartTurn: Sendable {
         _ content: Content,
         answer: (ClaimedStart, PushOutcome?) -> Void
     ) async {
-        let answers = await orchestrator.send(batch, to: members.map(\.deviceKey))
+        let answers = await orchestrator.send(batch, to: members.map(\.deviceKey), slot: slot)
         orchestrator.timeline.record(
             TimelineSending(
                 activity: activity.names,

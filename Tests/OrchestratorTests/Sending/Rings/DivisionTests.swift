@@ -159,7 +159,7 @@ struct DivisionTests {
                 for (daemon, leases) in [(world, mine), (other, theirs)] {
                     for lease in leases {
                         group.addTask {
-                            try await SegmentWorker(orchestrator: daemon.orchestrator, lease: lease).work()
+                            try await SegmentWorker(orchestrator: daemon.orchestrator, slot: nil, lease: lease).work()
                         }
                     }
                 }
@@ -209,7 +209,7 @@ struct DivisionTests {
             // Another ring that has work at the same moment leaves it alone.
             try await world.database.execute("UPDATE segments SET due_at = now() WHERE segment = 0")
             for lease in try await world.orchestrator.segments.claim(limit: 1, takesFurtherRing: false) {
-                try await SegmentWorker(orchestrator: world.orchestrator, lease: lease).work()
+                try await SegmentWorker(orchestrator: world.orchestrator, slot: nil, lease: lease).work()
             }
             #expect(world.recorder.take().isEmpty)
             try await world.settle()
@@ -301,13 +301,13 @@ struct DivisionTests {
             let first = world.orchestrator.segments
             try await world.update(score: 2)
             for lease in try await first.claim(limit: 1, takesFurtherRing: false) {
-                try await SegmentWorker(orchestrator: world.orchestrator, lease: lease).work()
+                try await SegmentWorker(orchestrator: world.orchestrator, slot: nil, lease: lease).work()
             }
             try await world.update(score: 3)
             try await world.update(score: 4)
             try await world.pass(10)
             for lease in try await first.claim(limit: 1, takesFurtherRing: false) {
-                try await SegmentWorker(orchestrator: world.orchestrator, lease: lease).work()
+                try await SegmentWorker(orchestrator: world.orchestrator, slot: nil, lease: lease).work()
             }
             // The other rings may still come to it.
             #expect(try await world.word(Query(unescaped: merged)) == nil)

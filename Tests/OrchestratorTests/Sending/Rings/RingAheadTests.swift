@@ -130,6 +130,7 @@ struct RingAheadTests {
         let (carousel, merges) = ChangeStore.turned(pass.progress.carousel, to: activity, under: pass.lease)
         return RingWalk(
             orchestrator: orchestrator,
+            slot: nil,
             pass: pass,
             alert: nil,
             identity: try await orchestrator.signing.identity(of: activity.bundleID, activity.environment),
