@@ -3,8 +3,6 @@ import ActivityModel
 import Store
 
 extension Orchestrator {
-    /// Sends a batch with an eye on what APNs answers: the one way by which pushes to tokens leave.
-    ///
     /// Sends a batch and counts the answers of APNs for the halts. All pushes to tokens leave here.
     ///
     /// `devices` are the keys of the devices of the tokens, in their order; nil if unknown.
