@@ -70,10 +70,10 @@ struct Daemon: Sendable {
 
     /// Serves while `body` runs, then drains.
     func whileServing<R: Sendable>(_ body: @Sendable @escaping () async throws -> R) async throws -> R {
-        var configuration = ServiceGroupConfiguration(
-            services: [database, client] + orchestrator.services + (ownsPartitions ? [orchestrator.ownership] : []),
-            logger: Self.logger
-        )
+        var services: [any Service] = [database, client]
+        services += orchestrator.services
+        if ownsPartitions { services.append(orchestrator.ownership) }
+        var configuration = ServiceGroupConfiguration(services: services, logger: Self.logger)
         configuration.maximumGracefulShutdownDuration = .seconds(30)
         let group = ServiceGroup(configuration: configuration)
         return try await withThrowingTaskGroup(of: Void.self) { tasks in
