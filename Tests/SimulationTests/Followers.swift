@@ -79,11 +79,9 @@ extension Universe {
 
     // MARK: Who belongs to an audience
 
+    /// Takes the user of each phone for known. Before a phone has registered, Tally can start nothing on it anyway.
     private func isReached(_ device: String, by audience: Audience, _ follows: [String: Set<Topic>]) -> Bool {
-        var own = follows[device, default: []]
-        if let user = Self.user(of: device) { own.formUnion(follows[user.rawValue, default: []]) }
-        return !own.isDisjoint(with: audience.topics) && own.isSuperset(of: audience.topicsAll)
-            && own.isDisjoint(with: audience.exceptTopics)
+        audience.reaches(device, of: Self.user(of: device)?.rawValue, follows)
     }
 
     /// Takes note of all phones that do not belong to an audience with topics, and of which that is not noted.
@@ -140,10 +138,7 @@ extension Universe {
         guard hasTopics else { return }
         try await checkFollows()
         let live = try await liveMatches()
-        let rows = try await clock.database.query(
-            "SELECT d.device_id FROM start_tokens AS t JOIN devices AS d USING (device_key) WHERE t.state = 'live'"
-        )
-        let reachable = Set(try rows.decoded(as: String.self))
+        let reachable = try await reachablePhones()
         let cards = Set(try await tables.cards().map { "\($0.activity) \($0.device)" })
         var states: [String: String] = [:]
         for start in try await tables.starts() { states["\(start.activity) \(start.device)"] = start.state }
@@ -172,8 +167,103 @@ extension Universe {
         let expected = follows.filter { !$0.value.isEmpty }
         guard stored == expected else { throw BrokenPromise(1, "\(expected) is followed, and \(stored) is stored") }
     }
+
     private func liveMatches() async throws -> Set<String> {
         let rows = try await clock.database.query("SELECT activity_id FROM activities WHERE state = 'live'")
         return Set(try rows.decoded(as: String.self))
     }
+
+    /// The user of each phone whose user Tally knows. An app that has started a card itself reports it, and may never have
+    /// registered: then the topics of its user are none of the phone's.
+    private func knownUsers() async throws -> [String: String] {
+        let rows = try await clock.database.query("SELECT device_id, user_id FROM devices WHERE user_id IS NOT NULL")
+        return Dictionary(uniqueKeysWithValues: try rows.decoded(as: (String, String).self).map { ($0, $1) })
+    }
+
+    /// The phones that have a start token.
+    private func reachablePhones() async throws -> Set<String> {
+        let rows = try await clock.database.query(
+            "SELECT d.device_id FROM start_tokens AS t JOIN devices AS d USING (device_key) WHERE t.state = 'live'"
+        )
+        return Set(try rows.decoded(as: String.self))
+    }
+
+    /// By the policy `end`, a card ends where its device leaves the audience by its topics, and nowhere else. The last
+    /// scene of a life: the policy was `keep` before, so all cards were there.
+    func checkUnfollow() async throws {
+        guard hasTopics else { return }
+        _ = try await anyDaemon().orchestrator
+            .patchType(Self.app, Self.game, TypePatch(policy: ["on_unfollow": "end"]))
+        let before = follows
+        let users = try await knownUsers()
+        let stood = try await liveMatches()
+        // A card that listens to a channel cannot be ended alone.
+        let cards = try await tables.cards().filter { $0.mode == "token" && ["riding", "due"].contains($0.state) }
+        let shown = Set(apple.with { $0.phones.flatMap(\.cards).filter(\.isShown).compactMap(\.updateToken) })
+        for name in before.keys.sorted() where chance(60) { try await setTopics(of: name, .whole([]), to: []) }
+        try await passMinute()
+        let live = try await liveMatches().intersection(stood)
+        let ended = Set(
+            apple.with { $0.phones.flatMap(\.cards).filter { !$0.isShown }.compactMap(\.updateToken) }
+        )
+        var left: Set<String> = []
+        for (match, device, audience) in pairs where live.contains(match) {
+            let card = cards.first { $0.activity == match && $0.device == device }
+            guard let token = card?.token, shown.contains(token) else { continue }
+            let was = audience.reaches(device, of: users[device], before)
+            let isNow = audience.reaches(device, of: users[device], follows)
+            if isNow, ended.contains(token) {
+                throw BrokenPromise(2, "\(device) follows \(match), and its card was ended")
+            }
+            guard was, !isNow else { continue }
+            guard ended.contains(token) else {
+                throw BrokenPromise(2, "\(device) does not follow \(match) any more, and still shows it")
+            }
+            left.insert("\(match) \(device)")
+        }
+        for name in before.keys.sorted() {
+            let topics = before[name, default: []]
+            if follows[name] != topics { try await setTopics(of: name, .whole(topics.sorted()), to: topics) }
+        }
+        try await passMinute()
+        try await checkReturn(of: left)
+    }
+
+    /// Whoever follows again was started again, is put off for a reason, or has a card.
+    private func checkReturn(of left: Set<String>) async throws {
+        let live = try await liveMatches()
+        let reachable = try await reachablePhones()
+        let cards = Set(try await tables.cards().map { "\($0.activity) \($0.device)" })
+        var states: [String: String] = [:]
+        for start in try await tables.starts() { states["\(start.activity) \(start.device)"] = start.state }
+        for (match, device, _) in pairs where live.contains(match) && reachable.contains(device) {
+            let name = "\(match) \(device)"
+            guard left.contains(name), !cards.contains(name) else { continue }
+            let state = states[name] ?? "missing"
+            guard !["missing", "cancelled", "settled"].contains(state) else {
+                throw BrokenPromise(2, "\(device) follows \(match) again, and its start is \(state)")
+            }
+        }
+    }
+
+    private func passMinute() async throws {
+        for _ in 0..<3 {
+            try await settle()
+            try await pass(milliseconds: 20_000)
+        }
+        try await settle()
+    }
+}
+
+extension Audience {
+    /// Whether a phone belongs to an audience of topics. `user`: whose phone it is.
+    fileprivate func reaches(_ device: String, of user: String?, _ follows: [String: Set<Topic>]) -> Bool {
+        var own = follows[device, default: []]
+        if let user { own.formUnion(follows[user, default: []]) }
+        return !own.isDisjoint(with: topics) && own.isSuperset(of: topicsAll) && own.isDisjoint(with: exceptTopics)
+    }
+}
+
+extension Card {
+    fileprivate var isShown: Bool { !isEnded && !isGone }
 }

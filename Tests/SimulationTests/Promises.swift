@@ -42,6 +42,7 @@ extension Universe {
         try await checkChannelsAtApple()
         try await checkRings()
         try await checkMerges()
+        try await checkUnfollow()
         try await checkRetention()
         try await checkTakeover()
     }

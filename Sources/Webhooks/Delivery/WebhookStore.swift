@@ -35,14 +35,15 @@ struct WebhookStore: Sendable {
     let masterKeys: MasterKeys
     let retention: Duration
 
-    /// Webhooks that may have something to deliver, of these partitions, without those at work.
+    /// Webhooks that may have something to deliver, of these partitions, without those at work. Those come first that wait
+    /// the longest: one that has failed waits since the time of its repeat, however old its events are.
     func due(in partitions: [Int16], except busy: [Int64], limit: Int) async throws -> [Int64] {
         try await database.query(
             """
             SELECT webhook_key FROM webhooks
             WHERE (webhook_key % \(Int64(Ownership.partitions)))::smallint = ANY(\(partitions)) AND pause_reason IS NULL
               AND (next_try_at IS NULL OR next_try_at <= clock_timestamp()) AND NOT webhook_key = ANY(\(busy))
-            ORDER BY read_at LIMIT \(limit)
+            ORDER BY coalesce(next_try_at, read_at) LIMIT \(limit)
             """
         ).decoded(as: Int64.self)
     }

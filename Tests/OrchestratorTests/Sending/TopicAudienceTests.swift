@@ -257,6 +257,137 @@ struct TopicAudienceTests {
         }
     }
 
+    /// Starts the final for the followers of Ajax, and lets Ada stop following while the push to her phone is on its way.
+    private func unfollowOnTheWay(
+        in world: World,
+        _ meanwhile: @Sendable @escaping () async throws -> Void = {}
+    ) async throws {
+        let gate = world.recorder.close()
+        try await world.start(to: Self.audience("ajax"))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await world.settle() }
+            await gate.arrivals()
+            try await follow("psv", user: "ada", in: world)
+            try await meanwhile()
+            world.recorder.open()
+            try await group.waitForAll()
+        }
+        try await world.settle()
+    }
+
+    @Test(
+        "By policy a card ends if its device stopped following before APNs answered its start, also if it is reported first",
+        arguments: [OnUnfollow.keep, .end]
+    )
+    func reportedBeforeTheAnswer(onUnfollow: OnUnfollow) async throws {
+        try await withWorld(policy: { $0.onUnfollow = onUnfollow }) { world in
+            try await world.register("d1", token: "5a01", user: "ada")
+            try await follow("ajax", user: "ada", in: world)
+            try await unfollowOnTheWay(in: world) { try await world.follow("d1", token: "aa01") }
+            let ended = onUnfollow == .end ? ["aa01"] : []
+            #expect(world.recorder.take().map(\.destination) == ["5a01"] + ended)
+            let card = try await world.subscription("d1")
+            #expect((card == nil) == (onUnfollow == .end))
+            try await follow("ajax", user: "ada", in: world)
+            #expect(try await sent(in: world) == (onUnfollow == .end ? ["5a01"] : []))
+        }
+    }
+
+    @Test(
+        "By policy a card ends if its device stopped following after a start without an answer, and is not back",
+        arguments: [OnUnfollow.keep, .end],
+        [false, true]
+    )
+    func lostAnswer(onUnfollow: OnUnfollow, isBack: Bool) async throws {
+        let ends = onUnfollow == .end && !isBack
+        try await withWorld(policy: { $0.onUnfollow = onUnfollow }) { world in
+            try await world.register("d1", token: "5a01", user: "ada")
+            try await follow("ajax", user: "ada", in: world)
+            world.recorder.answer("5a01", with: .noAnswer)
+            try await world.start(to: Self.audience("ajax"))
+            #expect(try await sent(in: world) == ["5a01"])
+            #expect(try await world.startState("d1") == "unknown")
+            try await follow("psv", user: "ada", in: world)
+            if isBack { try await follow("ajax", user: "ada", in: world) }
+            try await world.follow("d1", token: "aa01")
+            #expect(try await sent(in: world, "end") == (ends ? ["aa01"] : []))
+            let card = try await world.subscription("d1")
+            #expect((card == nil) == ends)
+            try await follow("ajax", user: "ada", in: world)
+            #expect(try await sent(in: world) == (ends ? ["5a01"] : []))
+        }
+    }
+
+    @Test("A card whose app reports it while its end waits for another try is ended all the same", arguments: ["aa01", "aa02"])
+    func reportedAgain(token: String) async throws {
+        try await withWorld(policy: { $0.onUnfollow = .end }) { world in
+            try await world.register("d1", token: "5a01", user: "ada")
+            try await follow("ajax", user: "ada", in: world)
+            try await world.start(to: Self.audience("ajax"))
+            #expect(try await sent(in: world) == ["5a01"])
+            try await world.follow("d1", token: "aa01")
+            #expect(try await sent(in: world) == [])
+            world.recorder.answer("aa01", with: .tooMany)
+            try await follow("psv", user: "ada", in: world)
+            #expect(try await sent(in: world, "end") == ["aa01"])
+            for _ in 0..<2 { try await world.follow("d1", token: token) }
+            try await world.pass(31)
+            #expect(try await sent(in: world, "end") == [token])
+            #expect(try await world.subscription("d1") == nil)
+        }
+    }
+
+    @Test(
+        "A device gets a new card after one that ended when it reported its token, whether it is back before that or after it",
+        arguments: [false, true],
+        [false, true]
+    )
+    func backAfterWaiting(isOnItsWay: Bool, isBack: Bool) async throws {
+        try await withWorld(policy: { $0.onUnfollow = .end }) { world in
+            try await world.register("d1", token: "5a01", user: "ada")
+            try await follow("ajax", user: "ada", in: world)
+            if isOnItsWay {
+                try await unfollowOnTheWay(in: world)
+            } else {
+                try await world.start(to: Self.audience("ajax"))
+                try await world.settle()
+                try await follow("psv", user: "ada", in: world)
+            }
+            #expect(try await sent(in: world) == ["5a01"])
+            #expect(try await world.startState("d1") == "cancelled")
+            if isBack { try await follow("ajax", user: "ada", in: world) }
+            try await world.follow("d1", token: "aa01")
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == (isBack ? ["aa01", "5a01"] : ["aa01"]))
+            guard !isBack else { return }
+            try await follow("ajax", user: "ada", in: world)
+            #expect(try await sent(in: world) == ["5a01"])
+        }
+    }
+
+    @Test(
+        "A device that follows again gets a new card, also if its app has reported the end of the first one",
+        arguments: [false, true]
+    )
+    func backAfterReportedEnd(isBeforeThePush: Bool) async throws {
+        try await withWorld(policy: { $0.onUnfollow = .end }) { world in
+            try await world.register("d1", token: "5a01", user: "ada")
+            try await follow("ajax", user: "ada", in: world)
+            try await world.start(to: Self.audience("ajax"))
+            #expect(try await sent(in: world) == ["5a01"])
+            try await world.follow("d1", token: "aa01")
+            #expect(try await sent(in: world) == [])
+            if isBeforeThePush { world.recorder.answer("aa01", with: .tooMany) }
+            try await follow("psv", user: "ada", in: world)
+            #expect(try await sent(in: world, "end") == ["aa01"])
+            try await world.report("d1", .ended)
+            try await world.pass(31)
+            #expect(try await sent(in: world, "end") == (isBeforeThePush ? ["aa01"] : []))
+            try await follow("ajax", user: "ada", in: world)
+            #expect(try await sent(in: world) == ["5a01"])
+        }
+    }
+
     @Test(
         "A topic that is removed starts nobody any more; added again with other limits, its followers are enrolled anew"
     )

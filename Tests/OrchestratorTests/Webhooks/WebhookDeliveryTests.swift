@@ -224,6 +224,35 @@ struct WebhookDeliveryTests {
         }
     }
 
+    @Test("Webhooks whose addresses fail do not go before one that has waited longer, however old their events are")
+    func turns() async throws {
+        try await withWorld { world in
+            for name in ["dead", "alive"] {
+                let request = WebhookRequest(url: "https://\(name).example.com")
+                _ = try await world.orchestrator.putWebhook(world.app, WebhookID(stored: name), request)
+            }
+            let partitions = Array(0..<Ownership.partitions)
+            func due(readAgo: Int, triedAgo: Int) async throws -> [String] {
+                _ = try await world.database.pipeline([
+                    "UPDATE webhooks SET read_at = clock_timestamp() - interval '10 seconds'",
+                    """
+                    UPDATE webhooks SET read_at = clock_timestamp() - \(readAgo) * interval '1 second',
+                        next_try_at = clock_timestamp() - \(triedAgo) * interval '1 second'
+                    WHERE webhook_id = 'dead'
+                    """,
+                ])
+                let rows = world.orchestrator.webhookRoom.rows
+                let keys = try await rows.due(in: partitions, except: [], limit: 1)
+                return try await world.database.query(
+                    "SELECT webhook_id FROM webhooks WHERE webhook_key = ANY(\(keys))"
+                ).decoded(as: String.self)
+            }
+            #expect(try await due(readAgo: 3_600, triedAgo: 1) == ["alive"])
+            #expect(try await due(readAgo: 3_600, triedAgo: 20) == ["dead"])
+            #expect(try await due(readAgo: 3_600, triedAgo: -5) == ["alive"])
+        }
+    }
+
     /// One address that answers, and one that does not until the daemon stops.
     private struct TwoFacedReceiver: WebhookSender {
         let dead = WebhookReceiver()

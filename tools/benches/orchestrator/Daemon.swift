@@ -24,6 +24,9 @@ struct Daemon: Sendable {
     let masterKey: SymmetricKey
     private let database: Database
     private let client: APNSClient
+    /// Only the owner of a webhook's partition delivers to it. Without webhooks nothing asks for an owner, and its renewals
+    /// would count among the rows that a figure says are written.
+    private let ownsPartitions: Bool
 
     /// Of `options`, `--database` is the URL, `--port` the sink's and `--ca` the file with its authority.
     ///
@@ -34,6 +37,7 @@ struct Daemon: Sendable {
         webhooks: (any WebhookSender)? = nil
     ) throws {
         self.masterKey = masterKey
+        ownsPartitions = webhooks != nil
         var pool = Database.Configuration()
         pool.maximumConnections = 16
         database = try Database(url: options.text("database"), configuration: pool, logger: Self.logger)
@@ -66,10 +70,10 @@ struct Daemon: Sendable {
 
     /// Serves while `body` runs, then drains.
     func whileServing<R: Sendable>(_ body: @Sendable @escaping () async throws -> R) async throws -> R {
-        var configuration = ServiceGroupConfiguration(
-            services: [database, client] + orchestrator.services,
-            logger: Self.logger
-        )
+        var services: [any Service] = [database, client]
+        services += orchestrator.services
+        if ownsPartitions { services.append(orchestrator.ownership) }
+        var configuration = ServiceGroupConfiguration(services: services, logger: Self.logger)
         configuration.maximumGracefulShutdownDuration = .seconds(30)
         let group = ServiceGroup(configuration: configuration)
         return try await withThrowingTaskGroup(of: Void.self) { tasks in

@@ -71,7 +71,8 @@ struct FanOut: Sendable {
             }
             let answers = await daemon.sender.waitForAnswers(pushes)
             let ended = try await scene.work(
-                until: "SELECT every(completed_revision = \(round + 1)) FROM segments"
+                until: "SELECT every(completed_revision = \(round + 1)) FROM segments",
+                "all rings have sent revision \(round + 1)"
             )
             result.seconds.append(ended.seconds(since: began))
             result.secondsToFirstPush.append(answers.first.seconds(since: began))

@@ -81,7 +81,11 @@ struct Scene: Sendable {
             force: false
         )
         _ = try await orchestrator.start(Self.app, Self.first, Self.start, origin: nil)
-        _ = try await work(until: "SELECT every(completed_revision = 1 AND lease_owner IS NULL) FROM segments")
+        _ = try await work(
+            until: "SELECT every(completed_revision = 1 AND lease_owner IS NULL) FROM segments",
+            "the start is served",
+            within: .seconds(60)
+        )
     }
 
     /// Starts the activities from the second to the one of this number, as copies of the first.
@@ -148,11 +152,25 @@ struct Scene: Sendable {
     }
 
     /// Waits until a query says true.
-    func work(until query: String) async throws -> ContinuousClock.Instant {
+    ///
+    /// - Parameters:
+    ///   - query: SQL with one row of one boolean.
+    ///   - what: What that means, for the error.
+    ///   - patience: After so long it is an error.
+    ///   - interval: How often it is asked.
+    /// - Throws: ``Mistake`` when the patience is over.
+    func work(
+        until query: String,
+        _ what: String,
+        within patience: Duration = .seconds(600),
+        every interval: Duration = .milliseconds(1)
+    ) async throws -> ContinuousClock.Instant {
+        let end = ContinuousClock.now + patience
         while true {
             let isDone = try await orchestrator.database.query(Query(unescaped: query)).first(as: Bool?.self) ?? nil
             if isDone == true { return .now }
-            try await Task.sleep(for: .milliseconds(1))
+            guard ContinuousClock.now < end else { throw Mistake("waited \(patience) in vain until \(what)") }
+            try await Task.sleep(for: interval)
         }
     }
 

@@ -17,9 +17,14 @@ struct WebhookPosts: Sendable {
         let events: Int
         let dead: Int
         /// From the request that ends the pause of the webhook to the last event that is stored as delivered. The daemon looks
-        /// for webhooks once a second.
+        /// for webhooks once a second, and that only when a look for all kinds of work has found one.
         let seconds: Double
     }
+
+    /// How long a step may take that depends on no number of events.
+    private static let patience = Duration.seconds(30)
+    /// With fewer events a second something is broken.
+    private static let slowest = 500
 
     init(_ options: Options) throws {
         self.options = options
@@ -49,7 +54,10 @@ struct WebhookPosts: Sendable {
             if dead > 0 {
                 // All of them wait for an answer then.
                 _ = try await scene.work(
-                    until: "SELECT count(message_id) = \(dead) FROM webhooks WHERE webhook_id LIKE 'dead%'"
+                    until: "SELECT count(message_id) = \(dead) FROM webhooks WHERE webhook_id LIKE 'dead%'",
+                    "each of the dead receivers has a message",
+                    within: Self.patience,
+                    every: .milliseconds(20)
                 )
             }
             let began = ContinuousClock.now
@@ -59,7 +67,10 @@ struct WebhookPosts: Sendable {
                     SELECT (transaction_id, event_id) >= (
                         SELECT transaction_id, event_id FROM events ORDER BY transaction_id DESC, event_id DESC LIMIT 1
                     ) FROM webhooks WHERE webhook_id = 'alive'
-                    """
+                    """,
+                "the last of \(count) events is delivered",
+                within: Self.patience + .seconds(count / Self.slowest),
+                every: .milliseconds(20)
             )
             return Result(events: count, dead: dead, seconds: ended.seconds(since: began))
         }
@@ -84,7 +95,9 @@ extension Scene {
         _ = try await work(
             until: """
                 SELECT to_regclass('events_' || to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYYMMDD')) IS NOT NULL
-                """
+                """,
+            "there is a partition for the events of today",
+            within: .seconds(30)
         )
         _ = try await orchestrator.database.execute(
             """

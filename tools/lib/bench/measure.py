@@ -51,7 +51,13 @@ def run(command, cpus, deadline=600):
     with tempfile.TemporaryFile("w+") as output:
         began = time.monotonic()
         process = subprocess.Popen(command, stdout=output, preexec_fn=lambda: os.sched_setaffinity(0, cpus))
-        guard = threading.Timer(deadline, process.kill)
+        is_late = threading.Event()
+
+        def give_up():
+            is_late.set()
+            process.kill()
+
+        guard = threading.Timer(deadline, give_up)
         guard.start()
         try:
             _, status, usage = os.wait4(process.pid, 0)
@@ -66,7 +72,10 @@ def run(command, cpus, deadline=600):
         output.seek(0)
         text = output.read()
     if process.returncode != 0:
-        raise Failure(f"{os.path.basename(command[0])} ended with {process.returncode}: {text[-500:]}")
+        name = os.path.basename(command[0])
+        if is_late.is_set():
+            raise Failure(f"{name} was at work for {deadline} s and was stopped: {text[-500:]}")
+        raise Failure(f"{name} ended with {process.returncode}: {text[-500:]}")
     return Run(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss, text)
 
 

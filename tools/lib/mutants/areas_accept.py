@@ -64,7 +64,7 @@ reports.query("pending-card-is-served", ROWS, "AND a.state <> 'ended'\n", "AND f
 reports.query("end-is-kept-from-a-pending-card", ROWS, "AND a.state <> 'ended'\n", "\n")
 reports.string("begun-card-is-taken-for-the-same", ROWS, "((s.pending_since IS NULL) = (EXCLUDED.pending_since IS NULL))", "true")
 reports.expression("pending-card-is-not-announced", "Orchestrator/Intake/Reports/ReportGroup.swift", "!pending.isEmpty", "false")
-reports.query("leaving-is-forgotten", ROWS, "leaving = s.leaving AND s.state = 'waiting_for_token'", "leaving = false")
+reports.query("leaving-is-forgotten", ROWS, "leaving = s.leaving AND (s.state = 'waiting_for_token'\n", "leaving = false AND (s.state = 'waiting_for_token'\n")
 DEVICES = "Registry/Devices/RegistrationGroup.swift"
 reports.query("older-start-token-replaces", DEVICES, "report.generation >= known.generation", "true")
 reports.query("same-generation-is-stale", DEVICES, "report.generation >= known.generation", "report.generation > known.generation")
@@ -75,4 +75,13 @@ reports.expression("stale-installation-is-taken", DEVICES, "isStale", "false", a
 reports.expression("new-installation-counts-on", DEVICES, "isNewInstallation", "false", at="changedInstallation: isNewInstallation")
 reports.expression("new-app-version-is-not-seen", DEVICES, "changedApp", "false", at=" changedApp,\n                changedInstallation")
 
-AREAS = [accept, idempotency, schedules, reports]
+topics = Area("topics", "^OrchestratorTests[.]TopicAudience")
+GROUP = "Orchestrator/Intake/Reports/ReportGroup.swift"
+topics.query("card-of-a-lost-answer-stays", GROUP, "coalesce(c.leaving, r.was_sent)", "coalesce(c.leaving, false)")
+topics.query("card-of-a-follower-ends", GROUP, "AND NOT ", "OR NOT ", at="AND NOT \\(unescaped: AudienceCoverage.condition)")
+topics.query("reported-end-keeps-who-is-back", GROUP, "WHEN r.has_ended THEN r.was_cancelled", "WHEN r.has_ended THEN false")
+topics.query("report-settles-who-left", GROUP, "UPDATE starts AS s SET state = 'cancelled' FROM away", "UPDATE starts AS s SET state = 'settled' FROM away")
+topics.query("report-takes-an-end-back", ROWS, "OR (EXCLUDED.leaving AND NOT ", "OR (false AND NOT ")
+topics.query("answer-settles-who-left", "Orchestrator/Sending/Starts/StartResults.swift", "AND c.leaving AND c.state = 'waiting_for_token'", "AND false")
+
+AREAS = [accept, idempotency, schedules, reports, topics]

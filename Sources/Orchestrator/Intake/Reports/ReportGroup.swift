@@ -15,6 +15,12 @@ struct ReportGroup {
     private struct Start {
         let revision: Revision?
         let claimedAt: PGTimestamp?
+        /// Whether it was cancelled before this report.
+        let wasCancelled: Bool
+        /// Whether the policy ends the cards of devices that leave the audience by their topics.
+        let endsOnUnfollow: Bool
+        /// Whether the device has left the audience by its topics, so that its card ends or has ended.
+        var isAway = false
     }
 
     private let reports: [CardReport]
@@ -358,20 +364,30 @@ struct ReportGroup {
     private mutating func store(isLast: Bool) async throws -> [Answer?] {
         let cards = reports.indices.map { cardKey($0) }
         let taken = cards.indices.map { stale.contains($0) ? nil : cards[$0] }
-        let starts = try await settleStarts(
+        var starts = try await settleStarts(
             zip(reports, taken).compactMap { report, card in
                 card.map { (key: $0, activityKitID: report.card.request.activityKitID) }
             }
         )
+        try await findAway(
+            among: zip(reports, taken).compactMap { report, card in
+                card.map { (key: $0, request: report.card.request) }
+            },
+            &starts
+        )
         let settled = zip(reports, taken).compactMap { report, card -> SettledReport? in
             guard let card else { return nil }
             let start = starts[card]
+            // Tally has ended this card and forgotten it, or is about to. A row would keep the device from a new card when it
+            // follows again.
+            if start?.isAway == true, report.card.request.report == .ended { return nil }
             return SettledReport(
                 facts: report.facts,
                 deviceKey: card.deviceKey,
                 request: report.card.request,
                 revision: report.card.request.knownRevision ?? start?.revision,
                 startedAt: start?.claimedAt,
+                isLeaving: start?.isAway ?? false,
                 isNews: report.card.request.knownRevision != nil || start != nil
             )
         }
@@ -393,7 +409,7 @@ struct ReportGroup {
         let rows = try await connection.query(
             """
             WITH reported AS MATERIALIZED (
-                SELECT s.activity_key, s.device_key
+                SELECT s.activity_key, s.device_key, s.state
                 FROM unnest(
                     \(cards.map(\.key.activityKey)), \(cards.map(\.key.deviceKey)), \(cards.map(\.activityKitID))
                 ) AS r(activity_key, device_key, activitykit_id)
@@ -404,16 +420,81 @@ struct ReportGroup {
             UPDATE starts AS s SET state = 'settled', due_at = NULL, reason = NULL
             FROM reported AS r WHERE \(unescaped: Query.byKey("s", "r", "activity_key", "device_key"))
             RETURNING s.activity_key, s.device_key, CASE WHEN s.attempts > 0 THEN s.revision END,
-                CASE WHEN s.attempts > 0 THEN s.claimed_at END
+                CASE WHEN s.attempts > 0 THEN s.claimed_at END, r.state = 'cancelled', \(unescaped: Self.endsOnUnfollow)
             """
         )
         var starts: [CardKey: Start] = [:]
-        for (activity, device, revision, claimedAt) in try rows.decoded(
-            as: (Int64, Int64, Int64?, PGTimestamp?).self
+        for (activity, device, revision, claimedAt, wasCancelled, endsOnUnfollow) in try rows.decoded(
+            as: (Int64, Int64, Int64?, PGTimestamp?, Bool, Bool).self
         ) {
-            starts[CardKey(activityKey: activity, deviceKey: device)] = Start(revision: revision, claimedAt: claimedAt)
+            starts[CardKey(activityKey: activity, deviceKey: device)] = Start(
+                revision: revision,
+                claimedAt: claimedAt,
+                wasCancelled: wasCancelled,
+                endsOnUnfollow: endsOnUnfollow
+            )
         }
         return starts
+    }
+
+    /// An SQL condition: the policy ends the cards of devices that leave the audience of the start `s` by their topics.
+    private static let endsOnUnfollow = """
+        coalesce((
+            SELECT \(StoredJSON.text(at: "{on_unfollow}", of: "p.policy")) = '\(OnUnfollow.end.rawValue)'
+            FROM activities AS a JOIN activity_types AS p USING (bundle_id, type_name)
+            WHERE a.activity_key = s.activity_key
+        ), false)
+        """
+
+    /// Finds the cards among the reported ones that end, or have ended, because their devices left the audience by their
+    /// topics. Their starts stay cancelled: a device that follows again gets a new card.
+    ///
+    /// A card that was there when its device left has a row that says so. Without a row, Tally has started a card of which it
+    /// knew nothing then: its start was on its way, the answer to it got lost, or the card was ended and forgotten.
+    private func findAway(
+        among cards: [(key: CardKey, request: SubscriptionRequest)],
+        _ starts: inout [CardKey: Start]
+    ) async throws {
+        let cards = cards.filter { card in
+            starts[card.key]?.endsOnUnfollow == true
+                && (card.request.report.isByToken || card.request.report == .ended)
+        }
+        guard !cards.isEmpty else { return }
+        let keys = cards.map(\.key)
+        let wereCancelled = keys.map { starts[$0]?.wasCancelled == true }
+        let wereSent = keys.map { starts[$0]?.claimedAt != nil }
+        let haveEnded = cards.map { $0.request.report == .ended }
+        let rows = try await connection.query(
+            """
+            WITH away AS MATERIALIZED (
+                SELECT r.activity_key, r.device_key
+                FROM unnest(
+                    \(keys.map(\.activityKey)), \(keys.map(\.deviceKey)), \(cards.map(\.request.activityKitID)),
+                    \(wereCancelled), \(wereSent), \(haveEnded)
+                ) AS r(activity_key, device_key, activitykit_id, was_cancelled, was_sent, has_ended)
+                JOIN activities AS a ON \(unescaped: Query.byKey("a", "r", "activity_key"))
+                JOIN devices AS d ON \(unescaped: Query.byKey("d", "r", "device_key"))
+                LEFT JOIN LATERAL (
+                    SELECT o.leaving, o.state, o.activitykit_id FROM subscriptions AS o
+                    WHERE o.activity_key = r.activity_key AND o.device_key = r.device_key OFFSET 0
+                ) AS c ON true
+                WHERE a.state = 'live' AND CASE
+                    WHEN r.has_ended THEN r.was_cancelled AND coalesce(c.leaving AND c.state = 'due', r.was_sent)
+                    WHEN NOT coalesce(c.leaving, r.was_sent) OR coalesce(c.activitykit_id <> r.activitykit_id, false)
+                        THEN false
+                    WHEN c.leaving AND r.was_cancelled THEN true
+                    ELSE EXISTS (SELECT FROM audience_topics AS m WHERE m.activity_key = a.activity_key OFFSET 0)
+                        AND NOT \(unescaped: AudienceCoverage.condition)
+                    END
+            )
+            UPDATE starts AS s SET state = 'cancelled' FROM away AS r
+            WHERE \(unescaped: Query.byKey("s", "r", "activity_key", "device_key"))
+            RETURNING s.activity_key, s.device_key
+            """
+        )
+        for (activity, device) in try rows.decoded(as: (Int64, Int64).self) {
+            starts[CardKey(activityKey: activity, deviceKey: device)]?.isAway = true
+        }
     }
 
     private typealias Row = (

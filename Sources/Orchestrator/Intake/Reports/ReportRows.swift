@@ -99,6 +99,9 @@ struct ReportRows {
     /// same. So Tally sends again what the phone itself did not confirm (``CatchUpTurn``). A card that reports an older
     /// state under the same token also gets the newest one again: that push may be lost, or still on its way.
     ///
+    /// A card whose device has left the audience by its topics waits for its end, whatever its app reports. A report of
+    /// a card that the backend ends takes it back.
+    ///
     /// If another card has the row, this one is ended under the token that it reports.
     ///
     /// A card that has not begun gets only its end, if the policy of its type says so (``PendingUpdates/wait``). The
@@ -126,10 +129,11 @@ struct ReportRows {
                CASE WHEN NOT card.is_held THEN clock_timestamp() END, CASE WHEN \(kind.isPending) THEN clock_timestamp() END,
                r.activitykit_id, clock_timestamp(), card.started_at, card.started_at + CASE WHEN \(kind.isPending)
                    THEN \(lifetime) ELSE least(\(lifetime), \(unescaped: Self.continuation) * interval '1 hour') END,
-               \(unescaped: Continuations.isLeaving("d.device_key"))
+               r.leaving OR \(unescaped: Continuations.isLeaving("d.device_key"))
         FROM unnest(
-            \(activityKeys), \(deviceKeys), \(tokens), \(generations), \(revisions), \(startTimes), \(activityKitIDs)
-        ) AS r(activity_key, device_key, token, generation, revision, started_at, activitykit_id)
+            \(activityKeys), \(deviceKeys), \(tokens), \(generations), \(revisions), \(startTimes), \(activityKitIDs),
+            \(reports.map(\.isLeaving))
+        ) AS r(activity_key, device_key, token, generation, revision, started_at, activitykit_id, leaving)
         JOIN activities AS a ON \(unescaped: Query.byKey("a", "r", "activity_key"))
         JOIN devices AS d ON \(unescaped: Query.byKey("d", "r", "device_key"))
         JOIN LATERAL (
@@ -137,7 +141,7 @@ struct ReportRows {
         ) AS p ON true
         CROSS JOIN LATERAL (
             SELECT coalesce(CASE WHEN NOT \(kind.isPending) THEN r.started_at END, clock_timestamp()) AS started_at,
-                   \(kind.isPending) AND a.state <> 'ended'
+                   \(kind.isPending) AND NOT r.leaving AND a.state <> 'ended'
                        AND \(unescaped: StoredJSON.text(at: "{pending_updates}", of: "p.policy"))
                            IS DISTINCT FROM '\(unescaped: PendingUpdates.pass.rawValue)' AS is_held
         ) AS card
@@ -150,7 +154,8 @@ struct ReportRows {
             activitykit_id = coalesce(EXCLUDED.activitykit_id, s.activitykit_id),
             registered_at = EXCLUDED.registered_at, contradictions = 0,
             failures = CASE WHEN \(unescaped: Self.isPausing) THEN s.failures ELSE 0 END,
-            leaving = s.leaving AND s.state = 'waiting_for_token',
+            leaving = s.leaving AND (s.state = 'waiting_for_token'
+                OR (EXCLUDED.leaving AND NOT \(unescaped: Self.isOtherCard))),
             (state, reason, due_at, pending_since, known_revision, confirmed_revision, heard_revision, started_at, check_at) = (
                 SELECT
                     CASE WHEN is_over THEN 'over' WHEN is_held THEN 'withheld' WHEN is_same THEN s.state ELSE 'due' END,

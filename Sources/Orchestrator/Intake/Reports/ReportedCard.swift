@@ -47,6 +47,8 @@ struct SettledReport: Sendable {
     let revision: Revision?
     /// When its start left; nil if the app started it itself.
     let startedAt: PGTimestamp?
+    /// Whether the card is to end because its device has left the audience by its topics.
+    let isLeaving: Bool
     /// Whether this report, or the start that it settles, tells what the card shows.
     let isNews: Bool
 
