@@ -124,7 +124,7 @@ struct ReportRows {
                greatest(a.revision - CASE WHEN known.revision > 0 THEN 1 ELSE 0 END, known.revision),
                CASE WHEN NOT card.is_held THEN clock_timestamp() END, CASE WHEN \(kind.isPending) THEN clock_timestamp() END,
                r.activitykit_id, clock_timestamp(), card.started_at, card.started_at + CASE WHEN \(kind.isPending)
-                   THEN \(lifetime) ELSE least(\(lifetime), \(unescaped: Self.continuation) * interval '1 hour') END,
+                   THEN \(lifetime) ELSE least(\(lifetime), \(unescaped: Continuations.hours) * interval '1 hour') END,
                \(unescaped: Continuations.isLeaving("d.device_key"))
         FROM unnest(
             \(activityKeys), \(deviceKeys), \(tokens), \(generations), \(revisions), \(startTimes), \(activityKitIDs)
@@ -233,9 +233,6 @@ struct ReportRows {
 
     /// Whether a report says of the card `s` that it has begun, as the one before, or that it has not, as the one before.
     private static let isAsBegunAsBefore = "((s.pending_since IS NULL) = (EXCLUDED.pending_since IS NULL))"
-
-    /// After so many hours a new card is to continue the card, by the policy `p`; null: never.
-    private static let continuation = "\(StoredJSON.text(at: "{continue_after_hours}", of: "p.policy"))::integer"
 
     /// Whether a report is of another card than the one `s` that is stored: ActivityKit says so, or the phone has said
     /// that the one before is gone, or its 8 hours are over and this token is not its.

@@ -60,6 +60,17 @@ struct ContinuationTests {
         )
     }
 
+    /// How many looks at cards the next hour brings, at most one in five minutes.
+    private func looks(_ world: World) async throws -> Int {
+        var count = 0
+        for _ in 0..<12 {
+            try await world.pass(301)
+            count += try await world.watchCards()
+            try await world.settle()
+        }
+        return count
+    }
+
     private func starts(_ world: World) -> Int { world.recorder.pushes(to: "5a01").count }
 
     @Test("The new card is started with the newest state and without a sound, and the old one is ended at once")
@@ -185,6 +196,102 @@ struct ContinuationTests {
             try await handOver(world)
             #expect(world.recorder.take().isEmpty)
             try await world.register("d1", token: "5a01")
+            try await handOver(world, after: 301)
+            #expect(starts(world) == 1)
+        }
+    }
+
+    /// What keeps a card from being continued until its device registers again.
+    enum Obstacle: CaseIterable {
+        case noStartToken, deadStartToken, switchedOff, otherEnvironment
+    }
+
+    @Test("A card that cannot be continued is looked at no more until its device registers", arguments: Obstacle.allCases)
+    func hopeless(obstacle: Obstacle) async throws {
+        try await withWorld(policy: { $0.continueAfterHours = Self.hours }) { world in
+            try await world.register("d1", token: obstacle == .noStartToken ? nil : "5a01")
+            try await world.start(to: World.devices("d1"))
+            try await world.settle()
+            try await world.follow("d1", token: "aa01", known: 1, card: "A")
+            try await world.settle()
+            switch obstacle {
+            case .noStartToken: break
+            case .deadStartToken: try await world.database.execute("UPDATE start_tokens SET state = 'dead'")
+            case .switchedOff: try await world.register("d1", token: "5a01", enabled: false)
+            case .otherEnvironment: try await world.database.execute("UPDATE devices SET environment = 'sandbox'")
+            }
+            _ = world.recorder.take()
+            try await handOver(world)
+            #expect(try await looks(world) == 0)
+            #expect(world.recorder.take().isEmpty)
+            if obstacle == .otherEnvironment {
+                try await world.database.execute("UPDATE devices SET environment = 'production'")
+            }
+            try await world.register("d1", token: "5a02")
+            try await handOver(world, after: 1)
+            #expect(world.recorder.pushes(to: "5a02").map(\.event) == ["start"])
+        }
+    }
+
+    @Test("A card whose start got no answer twice is looked at no more")
+    func spent() async throws {
+        try await withCard { world in
+            world.recorder.answer("5a01", with: .noAnswer, .noAnswer)
+            try await handOver(world)
+            #expect(try await looks(world) < 5)
+            #expect(starts(world) == 2)
+            #expect(try await looks(world) == 0)
+        }
+    }
+
+    @Test("A card that would have to wait for the start budget longer than it lives is looked at no more")
+    func overBudget() async throws {
+        try await withCard(policy: { ($0.startBudget.count, $0.startBudget.windowSeconds) = (1, 100_000) }) { world in
+            try await handOver(world)
+            #expect(try await looks(world) == 1)
+            #expect(try await looks(world) == 0)
+        }
+    }
+
+    @Test("What keeps a card from being continued for long is looked at less and less often")
+    func patient() async throws {
+        try await withCard { world in
+            try await world.register("d1", token: "5a01", user: "ben")
+            try await handOver(world)
+            let counts = [try await looks(world), try await looks(world)]
+            #expect(counts[0] < 7)
+            #expect(counts[1] < 4)
+            #expect(counts[1] > 0)
+            #expect(starts(world) == 0)
+            try await world.register("d1", token: "5a01", user: "ada")
+            try await handOver(world, after: 1)
+            #expect(starts(world) == 1)
+        }
+    }
+
+    @Test("A card that its app reported a short time ago is looked at when that is long enough ago")
+    func resting() async throws {
+        try await withCard { world in
+            try await world.pass(Self.age - 600)
+            try await world.follow("d1", token: "aa02", known: 1, generation: 8, card: "A")
+            try await world.settle()
+            _ = world.recorder.take()
+            try await handOver(world, after: 600)
+            #expect(try await world.watchCards() == 0)
+            try await handOver(world, after: 2_000)
+            #expect(starts(world) == 0)
+            try await handOver(world, after: 100)
+            #expect(starts(world) == 1)
+        }
+    }
+
+    @Test("A card whose token was rejected when it was old enough is continued once the token is good again")
+    func revived() async throws {
+        try await withCard { world in
+            try await world.database.execute("UPDATE subscriptions SET state = 'rejected'")
+            try await handOver(world)
+            #expect(world.recorder.take().isEmpty)
+            try await world.database.execute("UPDATE subscriptions SET state = 'riding'")
             try await handOver(world, after: 301)
             #expect(starts(world) == 1)
         }
