@@ -191,8 +191,10 @@ enum Continuations {
     }
 
     /// The statement by which old cards give up their rows, because there are new ones. Whoever runs it makes the rows of
-    /// the new cards next. It does not touch cards that nothing continues, or whose start has not left, or that have
-    /// the given ids.
+    /// the new cards next. It does not touch cards that nothing continues, or whose start has not left. Nor does a report of
+    /// an old card hand anything over: not that card, and not one that has continued it since.
+    ///
+    /// The devices are locked against reports (`NO KEY UPDATE`).
     static func handOver(_ cards: [CardKey], to activityKitIDs: [String?]) -> Query {
         """
         WITH begun AS MATERIALIZED (
@@ -202,7 +204,7 @@ enum Continuations {
             CROSS JOIN LATERAL (
                 SELECT * FROM continuations AS c
                 WHERE c.activity_key = r.activity_key AND c.device_key = r.device_key AND NOT c.handed_over
-                  AND c.activitykit_id IS DISTINCT FROM r.activitykit_id
+                  AND NOT \(unescaped: isOfOldCard)
                   AND EXISTS (SELECT FROM starts AS o
                               WHERE o.activity_key = c.activity_key AND o.device_key = c.device_key AND o.attempts > 0 OFFSET 0)
                 OFFSET 0

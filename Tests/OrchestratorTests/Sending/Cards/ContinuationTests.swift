@@ -142,6 +142,62 @@ struct ContinuationTests {
         }
     }
 
+    /// A report of the first card, when the phone shows another one.
+    private func reportLate(_ world: World, isEnd: Bool) async throws {
+        if isEnd {
+            try await world.report("d1", .ended, generation: 9, card: "A")
+        } else {
+            try await world.follow("d1", token: "aa02", generation: 9, card: "A")
+        }
+    }
+
+    @Test("A report of the old card that comes during the hand-over leaves the new card its row", arguments: [false, true])
+    func besideHandOver(isEnd: Bool) async throws {
+        try await withCard { world in
+            try await begin(world)
+            try await world.pass(11)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                try await world.database.withTransaction { connection in
+                    // The hand-over waits for the old card, and the report behind it.
+                    _ = try await connection.query("SELECT FROM subscriptions FOR UPDATE")
+                    group.addTask { try await world.settle() }
+                    try await world.someoneWaits()
+                    group.addTask { try await reportLate(world, isEnd: isEnd) }
+                    try await world.someoneWaits(atLeast: 2)
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await world.subscription("d1") == "waiting_for_token")
+            _ = world.recorder.take()
+            try await watch(world)
+            #expect(world.recorder.take().map(\.destination) == [isEnd ? "aa01" : "aa02"])
+            // The app counts anew for each card.
+            try await world.follow("d1", token: "bb01", known: 1, generation: 1, card: "B")
+            #expect(try await world.tables.card(of: "d1")?.token == "bb01")
+        }
+    }
+
+    @Test("A report of a card before the last one does not hand the last one over", arguments: [false, true])
+    func reportedLate(isEnd: Bool) async throws {
+        try await withCard { world in
+            try await handOver(world)
+            try await watch(world)
+            try await world.follow("d1", token: "bb01", known: 1, generation: 8, card: "B")
+            try await world.settle()
+            try await begin(world)
+            try await dieWithStart(world)
+            _ = world.recorder.take()
+            try await reportLate(world, isEnd: isEnd)
+            #expect(try await world.tables.card(of: "d1")?.token == "bb01")
+            try await watch(world)
+            #expect(world.recorder.take().map(\.destination) == (isEnd ? [] : ["aa02"]))
+            try await world.follow("d1", token: "cc01", known: 1, generation: 10, card: "C")
+            try await watch(world)
+            #expect(world.recorder.take().map(\.destination) == ["bb01"])
+            #expect(try await world.tables.card(of: "d1")?.token == "cc01")
+        }
+    }
+
     @Test("A report of the old card while its continuation is on the way is taken as ever, and does not stop it")
     func rotated() async throws {
         try await withCard { world in
