@@ -157,14 +157,16 @@ extension Apple.State {
         if fans[destination]?.take(push) != nil { return }
         for phone in phones.indices {
             if push.event == "start" {
-                if phones[phone].startToken == destination { phones[phone].show(push, channel: push.channel) }
+                if phones[phone].startToken == destination {
+                    phones[phone].show(push, channel: push.channel, at: uptime)
+                }
                 continue
             }
             for card in phones[phone].cards.indices
             where phones[phone].cards[card].updateToken == destination
                 || phones[phone].cards[card].channel == destination
             {
-                phones[phone].take(push, at: card)
+                phones[phone].take(push, at: card, uptime: uptime)
             }
         }
     }

@@ -86,6 +86,7 @@ extension Universe {
             isPending: reported.isPending && !reported.isGone,
             generation: reported.generation,
             knownRevision: reported.isOwn && reported.knownSince == nil ? try await revision(of: reported) : nil,
+            activityKitID: hasContinuations ? "\(id)-card\(reported.number)" : nil,
             environment: .production
         )
         if chance(30) { try await keep(request, of: reported, on: id) }
@@ -112,6 +113,7 @@ extension Universe {
                 state.phones[phone].cards[card].isReportDue = now.isToBegin && !now.isGone
                 state.phones[phone].cards[card].isKnown = !reported.isGone
             }
+            if reported.isGone { noteGone(card, on: phone) }
         } catch is PostgresError {
             try await replaceTheDead()
         } catch let problem as Problem {
@@ -145,7 +147,7 @@ extension Universe {
             guard let phone = (waiting.isEmpty ? phones : waiting).randomElement(using: &state.random) else {
                 return nil
             }
-            state.phones[phone].startCard(of: match.id, score: score)
+            state.phones[phone].startCard(of: match.id, score: score, at: state.uptime)
             return state.phones[phone].id
         }
         if let name { note("\(name) starts a card of \(match.id) itself") }

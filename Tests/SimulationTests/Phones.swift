@@ -36,6 +36,18 @@ struct Card: Sendable {
     var isToEnd = false
     /// Alerts that it showed.
     var alerts: [String] = []
+    /// The push that started it; nil if its app did.
+    var start: ArrivedPush?
+    /// When it came to the screen, and when it was ended, as ``Apple/State/uptime``.
+    var shownAt: Int64 = 0
+    var endedAt: Int64?
+    /// It was ended without a state: so old cards are, when new ones have taken their place.
+    var isContinued = false
+    /// Whether Tally has been told that it is gone.
+    var isGoneKnown = false
+
+    /// Whether it is on the screen and takes updates.
+    var isShown: Bool { !isGone && !isEnded }
 
     /// Whether it is pending, and begins in this life.
     var isToBegin: Bool { isPending && !isEnded && !number.isMultiple(of: 2) }
@@ -106,7 +118,7 @@ struct Phone: Sendable {
     }
 
     /// What it does with a start that has reached it.
-    mutating func show(_ push: ArrivedPush, channel: String?) {
+    mutating func show(_ push: ArrivedPush, channel: String?, at uptime: Int64) {
         guard push.alert != nil else { return ignored.append("a start without an alert") }
         guard let content = push.content else { return ignored.append("a start without a state") }
         let token = channel == nil ? newToken("b0") : nil
@@ -121,13 +133,15 @@ struct Phone: Sendable {
                 generation: Int64(cards.count) * 1_000,
                 isReportDue: channel == nil || reportsChannels,
                 tokens: token.map { [$0] } ?? [],
-                alerts: push.alert.map { [$0] } ?? []
+                alerts: push.alert.map { [$0] } ?? [],
+                start: push,
+                shownAt: uptime
             )
         )
     }
 
     /// The app starts a card itself, with a state that it has from elsewhere; or schedules it.
-    mutating func startCard(of activity: String, score: Int64) {
+    mutating func startCard(of activity: String, score: Int64, at uptime: Int64) {
         let token = newToken("b0")
         cards.append(
             Card(
@@ -139,7 +153,8 @@ struct Phone: Sendable {
                 generation: Int64(cards.count) * 1_000,
                 isOwn: true,
                 isPending: handedOut.isMultiple(of: 2),
-                tokens: [token]
+                tokens: [token],
+                shownAt: uptime
             )
         )
     }
@@ -152,12 +167,16 @@ struct Phone: Sendable {
     }
 
     /// What a card does with an update or an end that has reached the phone.
-    mutating func take(_ push: ArrivedPush, at card: Int) {
+    mutating func take(_ push: ArrivedPush, at card: Int, uptime: Int64) {
         guard !cards[card].isGone, !cards[card].isEnded else { return }
         guard push.timestamp > cards[card].timestamp else { return ignored.append("an old timestamp") }
         cards[card].timestamp = push.timestamp
         if let content = push.content { cards[card].score = content.score }
         cards[card].isEnded = push.event == "end"
+        if cards[card].isEnded {
+            cards[card].endedAt = uptime
+            cards[card].isContinued = push.content == nil
+        }
         if let alert = push.alert { cards[card].alerts.append(alert) }
     }
 }

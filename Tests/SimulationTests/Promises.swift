@@ -33,6 +33,9 @@ extension Universe {
         try checkTime()
         try await checkStarts()
         try checkAbsences()
+        try checkGoodbyes()
+        try checkOldCards()
+        try checkStartBudget()
         try await checkFollowers()
         try await checkTokens()
         try await checkHalts()
@@ -57,7 +60,7 @@ extension Universe {
     }
 
     /// What was scheduled has happened, or has failed for a reason, or is to come.
-    private func recordScheduled() async throws {
+    func recordScheduled() async throws {
         for index in matches.indices {
             let rows = try await clock.database.query(
                 """
@@ -137,7 +140,8 @@ extension Universe {
                 guard let index = phone.newestCard(of: match.id), let newest = match.newest else { continue }
                 let card = phone.cards[index]
                 // What listens to a channel that Apple has lost is out of reach until its app asks for another.
-                guard card.isKnown, !card.isGone, card.channel.map({ channels[$0] == true }) ?? true else { continue }
+                guard card.isKnown, !card.isGone, !isHandedOver(card), card.channel.map({ channels[$0] == true }) ?? true
+                else { continue }
                 // A token that Apple has rejected waits for a report or an operator (promise 9).
                 guard card.updateToken.map({ !rejected.contains($0) }) ?? true else { continue }
                 let isShown =
@@ -188,7 +192,8 @@ extension Universe {
     /// Promises 3 and 5: at one destination a newer state always has the greater timestamp, and the same stamp the same
     /// bytes; nothing that is newer than an end leaves.
     private func checkTime() throws {
-        let sent = apple.with { $0.sent }
+        // An old card takes nothing after the end that it was sent because a new one continues it.
+        let sent = apple.with { $0.sent }.filter { !hasContinuations || $0.push.event != "end" || $0.push.content != nil }
         // A post whose first answer got lost is younger than its number says.
         let revisions = Dictionary(
             matches.flatMap(\.accepted).map { ($0.score, $0.revision) },
@@ -221,18 +226,24 @@ extension Universe {
         }
     }
 
-    /// Promise 6: one start per device, a second one only on record, and none when the phone has reported the card.
+    /// Promise 6: one start per device, a second one only on record, and none when the phone has reported the card; so for
+    /// each card that continues another.
     private func checkStarts() async throws {
         var attempts: [String: Int] = [:]
         for start in try await tables.starts() {
             attempts["\(start.activity) \(start.device)"] = start.attempts
+        }
+        var continuations: [String: Int] = [:]
+        for old in try await tables.continuations() {
+            attempts["\(old.activity) \(old.device)", default: 0] += old.attempts
+            continuations["\(old.activity) \(old.device)", default: 0] += 1
         }
         let (phones, sent) = apple.with { ($0.phones, $0.sent.filter { $0.push.event == "start" }) }
         for phone in phones {
             for match in matches {
                 let cards = phone.cards.count { $0.activity == match.id && !$0.isOwn }
                 let claims = attempts["\(match.id) \(phone.id)"] ?? 0
-                guard cards <= 2, cards <= claims else {
+                guard cards <= 2 + 2 * (continuations["\(match.id) \(phone.id)"] ?? 0), cards <= claims else {
                     throw BrokenPromise(
                         6,
                         "\(phone.id) has \(cards) cards of \(match.id); on record are \(claims) starts"
@@ -240,6 +251,10 @@ extension Universe {
                 }
                 let reportedAt = phone.cards.filter { $0.activity == match.id }.compactMap(\.reportedAt).min()
                 guard let reportedAt else { continue }
+                if hasContinuations {
+                    try checkEarliness(of: sent, of: match.id, on: phone)
+                    continue
+                }
                 // What a turn claimed that was under way at the report may have left after it.
                 guard
                     !sent.contains(where: {

@@ -22,10 +22,14 @@ extension Universe {
     private static let happeningsWithTopics: [(weight: Int, happening: Happening)] =
         happenings + [(weight: 10, happening: Happening.follow)]
 
+    /// The same in lives in which new cards continue old ones.
+    private static let happeningsWithContinuations: [(weight: Int, happening: Happening)] =
+        happenings + [(weight: 5, happening: Happening.hours)]
+
     private enum Happening {
         case post, end, start, postAgain, launch, report, rotateUpdateToken, rotateStartToken, swipeAway
         case work, goOn, arrive, moment, `while`, long, kill, loseChannel, stepClock, tokensDie, updateApp
-        case startOwnCard, leave, changeAudience, reportAgain, keepPartitions, follow
+        case startOwnCard, leave, changeAudience, reportAgain, keepPartitions, follow, hours
     }
 
     /// A life of so many steps, each of them by chance; at least one match is played, and at most three.
@@ -97,7 +101,9 @@ extension Universe {
     }
 
     private func happen() async throws {
-        let happenings = hasTopics ? Self.happeningsWithTopics : Self.happenings
+        let happenings =
+            hasTopics
+            ? Self.happeningsWithTopics : hasContinuations ? Self.happeningsWithContinuations : Self.happenings
         var draw = Int.random(in: 0..<happenings.reduce(0) { $0 + $1.weight }, using: &random)
         for (weight, happening) in happenings {
             draw -= weight
@@ -140,6 +146,7 @@ extension Universe {
         case .reportAgain: try await reportAgain()
         case .keepPartitions: await keepPartitions()
         case .follow: try await follow()
+        case .hours: try await passHours()
         }
     }
 
@@ -165,15 +172,17 @@ extension Universe {
                 let turn = turn(actor.number)
                 await stage.begin(actor) { [apple] in await Self.serve(lease, of: orchestrator, apple, turn) }
             }
-            if chance(20) { try await Self.lookAfter(orchestrator) }
+            if chance(hasContinuations ? 60 : 20) { try await lookAfter(orchestrator) }
         } catch is PostgresError {
             // It has died meanwhile.
         }
     }
 
     /// The duties of a daemon besides its segments.
-    private static func lookAfter(_ orchestrator: Orchestrator) async throws {
+    private func lookAfter(_ orchestrator: Orchestrator) async throws {
         while try await ScheduleRunner(orchestrator: orchestrator).runDue() {}
+        // One activity after the other, so that one seed is one order of pushes.
+        if hasContinuations { try await OldCards.claim(orchestrator).send(atOnce: 1) }
         let look = try await CardWatcher(orchestrator: orchestrator).look(mostWakes: CardWatcher.wakesAtOnce)
         for wakes in look.wakes { await wakes.send() }
         let sweeper = ChannelSweeper(orchestrator: orchestrator)
@@ -272,7 +281,7 @@ extension Universe {
         }
     }
 
-    private func goOnCalmly() async throws {
+    func goOnCalmly() async throws {
         apple.with { state in
             while !state.late.isEmpty { state.handOnLate() }
         }
@@ -320,7 +329,7 @@ extension Universe {
         for round in 0..<200 {
             try await checkTurnsEnd()
             let orchestrator = daemons[round % daemons.count].orchestrator
-            try await Self.lookAfter(orchestrator)
+            try await lookAfter(orchestrator)
             let handed = orchestrator.wakeUps.takeLeases(100).map(\.lease)
             try await orchestrator.segments.takeAnnouncements()
             let leases = try await handed + orchestrator.segments.claim(limit: 100)

@@ -49,19 +49,23 @@ enum Simulation {
     static func run(_ plan: Plan) async throws {
         try await withClock { clock, database in
             var divided = 0
+            var handOvers = 0
             for seed in plan.seeds {
                 let universe = Universe(seed: seed, clock: clock, database: database)
                 do {
                     try await play(universe, steps: plan.steps)
                     divided += universe.hasDividedRings ? 1 : 0
+                    handOvers += universe.handOvers
                     if plan.isTelling { print(universe.story.joined(separator: "\n")) }
                 } catch {
                     if plan.isTelling { print(universe.story.joined(separator: "\n")) }
                     Issue.record("seed \(seed), \(plan.steps) steps: \(error)")
                 }
             }
-            // Of many lives some have activities with several rings, else they would prove nothing of those.
+            // Of many lives some have activities with several rings, and cards that are handed over. Else they would prove
+            // nothing of those.
             #expect(divided > 0 || plan.seeds.count < 40)
+            #expect(handOvers > 0 || plan.seeds.count < 40)
         }
     }
 
@@ -78,6 +82,7 @@ enum Simulation {
             try await universe.begin()
             try await universe.live(steps: steps)
             try await universe.calmDown()
+            try await universe.continueCalmly()
             try await universe.check()
         } catch {
             await universe.finish()

@@ -58,6 +58,8 @@ final class Universe {
     private static let livesPerLargeCrowd: UInt64 = 500
     /// One life in so many has topics.
     private static let livesPerTopics: UInt64 = 3
+    /// One life in so many has cards that new cards continue.
+    private static let livesPerContinuations: UInt64 = 3
     /// How many seconds a start may wait for its phone.
     private static let startExpiration = 300
     /// Enough for mass rejections, with the answers of a minute before; and few enough to be one batch, so that nothing
@@ -100,6 +102,12 @@ final class Universe {
     let hasSilentPhones: Bool
     /// Whether users and devices follow topics, and activities are started for them.
     let hasTopics: Bool
+    /// Whether hours pass, and new cards continue old ones. Its cards have ids.
+    let hasContinuations: Bool
+    /// When Tally was told that a phone shows no card of a match any more, by the ids of both.
+    var goodbyes: [String: Int64] = [:]
+    /// How many cards were handed over without any fault.
+    var handOvers = 0
     /// What each user and each device follows, by its id.
     var follows: [String: Set<Topic>] = [:]
     /// When a phone did not belong to the audience of a match, by the ids of both.
@@ -123,7 +131,11 @@ final class Universe {
         channelPool = Int.random(in: 0..<100, using: &random) < 30 ? 2 : 0
         isLarge = seed % Self.livesPerLargeCrowd == 7
         pendingUpdates = seed.isMultiple(of: 3) ? .pass : .wait
-        hasTwoVersions = Int.random(in: 0..<100, using: &random) < 30 && !isLarge
+        // Not by chance, so that the other lives stay as they are.
+        hasContinuations =
+            seed % Self.livesPerContinuations == 2 && !seed.isMultiple(of: Self.livesPerCrowd) && !isLarge
+        // Only the end of a card that was handed over has no state then.
+        hasTwoVersions = Int.random(in: 0..<100, using: &random) < 30 && !isLarge && !hasContinuations
         if seed.isMultiple(of: Self.livesPerCrowd) {
             let beginning = Int.random(in: 5...40, using: &random)
             storm = beginning..<beginning + .random(in: 10...80, using: &random)
@@ -198,6 +210,7 @@ final class Universe {
         policy.pendingUpdates = pendingUpdates
         policy.expiration.start = Self.startExpiration
         if let interval { policy.rules = [Self.pace(interval)] }
+        if hasContinuations { policy.continueAfterHours = Self.continueAfterHours }
         if isForgetful { policy.channelStorage = .none }
         (policy.startBudget.count, policy.startBudget.windowSeconds) = (startBudget, 60)
         let state: JSONObject = [

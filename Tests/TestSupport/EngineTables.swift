@@ -45,6 +45,14 @@ package struct EngineTables: Sendable {
         package let version: String
     }
 
+    /// A card that a new one continues, or is to continue.
+    package struct Continuation: Sendable {
+        package let activity: String
+        package let device: String
+        /// How many pushes may have started the old card.
+        package let attempts: Int
+    }
+
     /// The devices that one part of an activity's tokens holds: those whose keys are over `after`, up to `through`.
     package struct Part: Sendable {
         package let activity: String
@@ -105,6 +113,20 @@ extension EngineTables {
                 attempts: Int(row.4),
                 version: row.5
             )
+        }
+    }
+
+    /// All cards that new ones continue, or are to continue.
+    package func continuations() async throws -> [Continuation] {
+        let rows = try await database.query(
+            """
+            SELECT a.activity_id, d.device_id, k.attempts
+            FROM continuations AS k JOIN activities AS a USING (activity_key) JOIN devices AS d USING (device_key)
+            ORDER BY device_key, activity_key, k.started_at
+            """
+        )
+        return try rows.decoded(as: (String, String, Int16).self).map {
+            Continuation(activity: $0.0, device: $0.1, attempts: Int($0.2))
         }
     }
 

@@ -121,10 +121,13 @@ extension Orchestrator {
     ) async throws {
         guard !deviceKeys.isEmpty else { return }
         let enrolment = Self.enrolment(of: deviceKeys, in: activityKey, isReport: isReport)
+        let before: [Query] = [.planningOnce] + statements
+        // After the starts, in the order in which everybody locks them.
+        let after = isReport ? [Continuations.lookAgain(deviceKeys: deviceKeys)] : []
         let rows = try await database.withYieldingTransaction { connection in
-            try await connection.commit([.planningOnce] + statements + [enrolment])
+            try await connection.commit(before + [enrolment] + after)
         }
-        if let count = try rows.last?.single(Int64.self), count > 0 { wakeUps.signal() }
+        if let count = try rows[before.count].single(Int64.self), count > 0 { wakeUps.signal() }
     }
 
     /// The statement that makes starts of devices and announces them; it counts them.

@@ -211,6 +211,15 @@ failures.query("caught-up-forgets-a-new-token", DESTINATION, "AND s.update_token
 failures.query("leaving-card-rides", DESTINATION, " AND NOT s.leaving", "")
 failures.expression("old-alert-makes-a-body-too-large", f"{SENDING}/OutgoingChange.swift", "SizeLimit.device.excess(body.count) != nil", "false")
 
+continuations = Area("continuations", "^OrchestratorTests[.]Continuation")
+CONTINUATIONS = f"{SENDING}/Cards/Continuations.swift"
+PROSPECT = f"{SENDING}/Cards/ContinuationProspect.swift"
+continuations.query("registration-brings-no-look", CONTINUATIONS, "SET check_at = clock_timestamp()", "SET check_at = s.check_at")
+continuations.expression("pauses-do-not-grow", CONTINUATIONS, "max(shortestPause, .microseconds(waited / 2))", "shortestPause")
+continuations.query("dead-start-token-is-hoped-for", PROSPECT, "t.state <> 'dead'", "true")
+continuations.string("spent-start-is-hoped-for", PROSPECT, "o.state = 'unknown'", "false")
+continuations.expression("reports-pass-a-hand-over", f"{SENDING}/Starts/StartResults.swift", "self.started.contains { $0.0.isContinuation }", "false")
+
 doctor = Area("doctor", "^OrchestratorTests[.](Examination|Judgement)")
 APPLE = "Doctor/Examination+Apple.swift"
 doctor.expression("silence-blames-the-capability", APPLE, "(error as? Problem)?.code == Problem.Code.apnsRefused", "true")
@@ -222,4 +231,4 @@ reads.string("empty-ring-is-sought-to-the-end", f"{SENDING}/SmallRings/EmptyRing
 reads.string("names-are-sought-in-their-order", "Store/Fragments/AudienceCoverage.swift", "ORDER BY m.kind, m.member_id LIMIT 1", "ORDER BY m.member_key LIMIT 1")
 reads.string("names-begin-with-the-name", "Store/Fragments/AudienceCoverage.swift", ") = \\(memberID), false)", ") >= \\(memberID), false)")
 
-AREAS = [reads, ownership, fence, leases, ageing, stamping, walks, rings, merges, barriers, endings, starts, ledger, channels, failures, doctor]
+AREAS = [reads, ownership, fence, leases, ageing, stamping, walks, rings, merges, barriers, endings, starts, ledger, channels, failures, continuations, doctor]

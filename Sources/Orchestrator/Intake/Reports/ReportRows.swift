@@ -128,7 +128,7 @@ struct ReportRows {
                greatest(a.revision - CASE WHEN known.revision > 0 THEN 1 ELSE 0 END, known.revision),
                CASE WHEN NOT card.is_held THEN clock_timestamp() END, CASE WHEN \(kind.isPending) THEN clock_timestamp() END,
                r.activitykit_id, clock_timestamp(), card.started_at, card.started_at + CASE WHEN \(kind.isPending)
-                   THEN \(lifetime) ELSE least(\(lifetime), \(unescaped: Self.continuation) * interval '1 hour') END,
+                   THEN \(lifetime) ELSE least(\(lifetime), \(unescaped: Continuations.hours) * interval '1 hour') END,
                r.leaving OR \(unescaped: Continuations.isLeaving("d.device_key"))
         FROM unnest(
             \(activityKeys), \(deviceKeys), \(tokens), \(generations), \(revisions), \(startTimes), \(activityKitIDs),
@@ -239,9 +239,6 @@ struct ReportRows {
 
     /// Whether a report agrees with the one before whether the card `s` has begun.
     private static let isAsBegunAsBefore = "((s.pending_since IS NULL) = (EXCLUDED.pending_since IS NULL))"
-
-    /// The hours after which a new card continues the card, by the policy `p`; null: never.
-    private static let continuation = "\(StoredJSON.text(at: "{continue_after_hours}", of: "p.policy"))::integer"
 
     /// Whether a report is of another card than the stored one `s`. That is so if ActivityKit says so, or the phone has
     /// said that the stored card is gone. It is also so if the 8 hours of the stored card are over and this token is

@@ -78,7 +78,8 @@ struct CardWatcher: Service, CustomStringConvertible {
         var toWake: [AppWakes.Addressee: [WatchedCard]] = [:]
         var toHandOver: [CardKey] = []
 
-        mutating func decide(_ card: WatchedCard) {
+        /// `prospect`: of a card that is old enough for a new card to continue it.
+        mutating func decide(_ card: WatchedCard, _ prospect: ContinuationProspect?) {
             var watch = card.watch
             let actions = watch.actions(at: card.age, card.policy, canWake: card.deviceToken != nil)
             if actions.contains(.reportOverdue) {
@@ -90,8 +91,7 @@ struct CardWatcher: Service, CustomStringConvertible {
             if actions.contains(.wake) {
                 next = .after(wake(card) ? lease : CardWatcher.crowding)
             } else if actions.contains(.handOver) {
-                toHandOver.append(CardKey(activityKey: card.activityKey, deviceKey: card.deviceKey))
-                next = .after(Continuations.pause)
+                next = handOver(card, prospect ?? .open)
             } else {
                 next = watch.nextAge(after: card.age, card.policy).map { .atAge($0) }
             }
@@ -103,6 +103,23 @@ struct CardWatcher: Service, CustomStringConvertible {
                     next: next
                 )
             )
+        }
+
+        /// - Returns: When the card is looked at next: at its end, if nothing else brings another look before.
+        private mutating func handOver(_ card: WatchedCard, _ prospect: ContinuationProspect) -> WatchedCard.Next {
+            let hour: Int64 = 3_600_000_000
+            let end = Int64(CardWatch.lifetimeSeconds) * 1_000_000
+            let usual = Continuations.pause(after: card.age - Int64(card.policy.continueAfterHours ?? 0) * hour)
+            let pause: Duration
+            switch prospect {
+            case .open:
+                toHandOver.append(card.key)
+                pause = usual
+            case .resting(let time): pause = time
+            case .underWay(let time): pause = max(usual, time + Continuations.shortestPause)
+            case .never: return .atAge(end)
+            }
+            return .after(min(pause, .microseconds(end - card.age)))
         }
 
         /// - Returns: Whether there is room for it now.
@@ -120,7 +137,10 @@ struct CardWatcher: Service, CustomStringConvertible {
     func look(mostWakes: Int) async throws -> (count: Int, wakes: [AppWakes]) {
         let decisions = try await orchestrator.database.withTransaction { connection in
             var decisions = Decisions(mostWakes: mostWakes, lease: AppWakes.lease(orchestrator.settings))
-            for card in try await WatchedCard.due(limit: Self.batchSize, on: connection) { decisions.decide(card) }
+            let due = try await WatchedCard.due(limit: Self.batchSize, on: connection)
+            // A second statement: what was committed until the cards were locked is seen.
+            let prospects = try await ContinuationProspect.read(due.filter(\.isToHandOver).map(\.key), on: connection)
+            for card in due { decisions.decide(card, prospects[card.key]) }
             guard !decisions.checked.isEmpty else { return decisions }
             var statements = [WatchedCard.store(decisions.checked)]
             if !decisions.overdue.isEmpty { statements.append(EventRows.insertion(decisions.overdue)) }

@@ -10,8 +10,9 @@ import Store
 /// reports the new card, the new card gets the row in `subscriptions`, and the old one is ended (``OldCards``). If the
 /// start is not sent or is refused, the old card stays as it is.
 enum Continuations {
-    /// The time until another try, if the old card still exists.
-    static let pause = Duration.seconds(300)
+    /// The time until another try, at first, if the old card still exists.
+    static let shortestPause = Duration.seconds(300)
+    private static let longestPause = Duration.seconds(1_800)
 
     /// Before the start leaves, the old card is sent the newest state: APNs may say that the card is gone.
     static let asking = Duration.seconds(10)
@@ -20,16 +21,31 @@ enum Continuations {
     /// takes it for the repeat of the card's start, and ends it.
     static let rest = Duration.seconds(2_700)
 
+    /// The pause before it is tried again with a card that has been old enough for so many microseconds. It grows with that
+    /// time: what stood in the way for long is likely to go on.
+    static func pause(after waited: Int64) -> Duration {
+        min(max(shortestPause, .microseconds(waited / 2)), longestPause)
+    }
+
     // MARK: Conditions
 
     /// The condition that a new card can continue the card: the old one can be ended by its token, and ActivityKit's id
     /// tells reports of the two apart.
     static func canBegin(_ card: String) -> String {
+        "(\(card).state IN ('riding', 'due') AND \(mayBegin(card)))"
+    }
+
+    /// The condition that a new card can continue the card now or later: it may be withheld for a while, or wait until
+    /// its token is revived.
+    static func mayBegin(_ card: String) -> String {
         """
-        (\(card).mode = 'token' AND \(card).state IN ('riding', 'due') AND NOT \(card).leaving
+        (\(card).mode = 'token' AND \(card).state IN ('riding', 'due', 'withheld', 'rejected') AND NOT \(card).leaving
          AND \(card).activitykit_id IS NOT NULL AND \(card).pending_since IS NULL)
         """
     }
+
+    /// After so many hours a new card is to continue a card, by the policy `p`; null: never.
+    static let hours = "\(StoredJSON.text(at: "{continue_after_hours}", of: "p.policy"))::integer"
 
     /// The condition that a start continues the card: that was begun, and the card is certainly not gone. APNs accepted
     /// what it was sent, so it is back on its ring.
@@ -147,9 +163,38 @@ enum Continuations {
         """
     }
 
+    /// The statement that has the cards of registered devices looked at again, if they have been old enough for a while:
+    /// there may be a start token now.
+    ///
+    /// It replaces the time that any look has set. It waits for looks that are under way, because they may not have seen
+    /// the registration.
+    static func lookAgain(deviceKeys: [Int64]) -> Query {
+        """
+        WITH cards AS MATERIALIZED (
+            SELECT s.activity_key, s.device_key
+            FROM unnest(\(Set(deviceKeys).sorted())) AS r(device_key)
+            CROSS JOIN LATERAL (SELECT * FROM subscriptions WHERE device_key = r.device_key OFFSET 0) AS s
+            JOIN activities AS a ON \(unescaped: Query.byKey("a", "s", "activity_key"))
+            JOIN LATERAL (
+                SELECT policy FROM activity_types WHERE bundle_id = a.bundle_id AND type_name = a.type_name OFFSET 0
+            ) AS p ON true
+            WHERE a.state = 'live' AND \(unescaped: mayBegin("s"))
+              AND s.started_at <= clock_timestamp() - \(unescaped: hours) * interval '1 hour'
+        ), held AS MATERIALIZED (
+            SELECT s.activity_key, s.device_key
+            FROM cards AS c JOIN subscriptions AS s ON \(unescaped: Query.byKey("s", "c", "activity_key", "device_key"))
+            ORDER BY s.activity_key, s.device_key FOR NO KEY UPDATE OF s
+        )
+        UPDATE subscriptions AS s SET check_at = clock_timestamp() FROM held AS r
+        WHERE \(unescaped: Query.byKey("s", "r", "activity_key", "device_key")) AND \(unescaped: mayBegin("s"))
+        """
+    }
+
     /// The statement by which old cards give up their rows, because there are new ones. The caller makes the rows of
-    /// the new cards next. It does not touch cards that nothing continues, or whose start has not left, or that have
-    /// the given ids.
+    /// the new cards next. It does not touch cards that nothing continues, or whose start has not left. A report of an
+    /// old card hands nothing over: not that card, and not one that has continued it since.
+    ///
+    /// The devices are locked against reports (`NO KEY UPDATE`).
     static func handOver(_ cards: [CardKey], to activityKitIDs: [String?]) -> Query {
         """
         WITH begun AS MATERIALIZED (
@@ -159,7 +204,7 @@ enum Continuations {
             CROSS JOIN LATERAL (
                 SELECT * FROM continuations AS c
                 WHERE c.activity_key = r.activity_key AND c.device_key = r.device_key AND NOT c.handed_over
-                  AND c.activitykit_id IS DISTINCT FROM r.activitykit_id
+                  AND NOT \(unescaped: isOfOldCard)
                   AND EXISTS (SELECT FROM starts AS o
                               WHERE o.activity_key = c.activity_key AND o.device_key = c.device_key AND o.attempts > 0 OFFSET 0)
                 OFFSET 0

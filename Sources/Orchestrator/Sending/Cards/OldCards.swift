@@ -16,7 +16,7 @@ struct OldCards: Sendable {
 
     static let batchSize = 2_000
     /// Activities whose pushes leave at the same time.
-    private static let activitiesAtOnce = 32
+    static let activitiesAtOnce = 32
     /// After this an end is tried again that cannot be sent now.
     private static let pause = Duration.seconds(30)
 
@@ -78,10 +78,11 @@ struct OldCards: Sendable {
     }
 
     /// Sends the ends, and stores the outcomes. If the database fails, another try follows when the claim expires.
-    func send() async {
+    /// `most`: as ``activitiesAtOnce``.
+    func send(atOnce most: Int = OldCards.activitiesAtOnce) async {
         await withTaskGroup(of: Void.self) { group in
             for (place, (activity, cards)) in activities.enumerated() {
-                if place >= Self.activitiesAtOnce { await group.next() }
+                if place >= most { await group.next() }
                 group.addTask { await send(activity, cards) }
             }
         }

@@ -18,6 +18,14 @@ struct WatchedCard: Sendable {
     let typeName: ActivityTypeName
     let policy: Policy
 
+    var key: CardKey { CardKey(activityKey: activityKey, deviceKey: deviceKey) }
+
+    /// Whether it is old enough for a new card to continue it.
+    var isToHandOver: Bool {
+        var watch = self.watch
+        return watch.actions(at: age, policy, canWake: false).contains(.handOver)
+    }
+
     /// The decision about one card.
     struct Checked: Sendable {
         let card: WatchedCard
@@ -55,7 +63,7 @@ extension WatchedCard {
                    s.pending_since IS NOT NULL,
                    (extract(epoch FROM clock_timestamp() - s.started_at) * 1000000)::int8, d.device_token,
                    a.bundle_id, a.environment::text, a.activity_id, a.type_name,
-                   \(unescaped: Continuations.canBegin("s"))
+                   \(unescaped: Continuations.mayBegin("s"))
             FROM subscriptions AS s JOIN activities AS a USING (activity_key) JOIN devices AS d USING (device_key)
             WHERE s.check_at <= now()
             ORDER BY s.check_at LIMIT \(limit)

@@ -72,9 +72,13 @@ struct StartResults: Sendable {
     /// `isRepeat`: it may be recorded already, as nobody has heard what became of a COMMIT. Then no start is claimed
     /// any more.
     func store(for activity: ActivitySnapshot, isRepeat: Bool, on connection: PostgresConnection) async throws {
-        // They stay until this is committed. Locked first, as reports and deletions do: nobody waits in another's way.
+        // They stay until this is committed. Locked first, as reports and deletions do: nobody waits in another's way. While
+        // cards are handed over, reports of their devices wait: one that does not see it would take the row of the new card
+        // for that of the old one.
+        let isHandOver = self.started.contains { $0.0.isContinuation }
         let devices: Query = """
-            SELECT device_key FROM devices WHERE device_key = ANY(\(deviceKeys)) ORDER BY device_key FOR KEY SHARE
+            SELECT device_key FROM devices WHERE device_key = ANY(\(deviceKeys)) ORDER BY device_key
+            FOR \(unescaped: isHandOver ? "NO KEY UPDATE" : "KEY SHARE")
             """
         if isRepeat, try await connection.pipeline([.planningOnce, devices, look(activity)])[2].isEmpty { return }
         let results = try await connection.pipeline(

@@ -60,6 +60,17 @@ struct ContinuationTests {
         )
     }
 
+    /// How many looks at cards the next hour brings, at most one in five minutes.
+    private func looks(_ world: World) async throws -> Int {
+        var count = 0
+        for _ in 0..<12 {
+            try await world.pass(301)
+            count += try await world.watchCards()
+            try await world.settle()
+        }
+        return count
+    }
+
     private func starts(_ world: World) -> Int { world.recorder.pushes(to: "5a01").count }
 
     @Test("The new card is started with the newest state and without a sound, and the old one is ended at once")
@@ -131,6 +142,62 @@ struct ContinuationTests {
         }
     }
 
+    /// A report of the first card, when the phone shows another one.
+    private func reportLate(_ world: World, isEnd: Bool) async throws {
+        if isEnd {
+            try await world.report("d1", .ended, generation: 9, card: "A")
+        } else {
+            try await world.follow("d1", token: "aa02", generation: 9, card: "A")
+        }
+    }
+
+    @Test("A report of the old card that comes during the hand-over leaves the new card its row", arguments: [false, true])
+    func besideHandOver(isEnd: Bool) async throws {
+        try await withCard { world in
+            try await begin(world)
+            try await world.pass(11)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                try await world.database.withTransaction { connection in
+                    // The hand-over waits for the old card, and the report behind it.
+                    _ = try await connection.query("SELECT FROM subscriptions FOR UPDATE")
+                    group.addTask { try await world.settle() }
+                    try await world.someoneWaits()
+                    group.addTask { try await reportLate(world, isEnd: isEnd) }
+                    try await world.someoneWaits(atLeast: 2)
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await world.subscription("d1") == "waiting_for_token")
+            _ = world.recorder.take()
+            try await watch(world)
+            #expect(world.recorder.take().map(\.destination) == [isEnd ? "aa01" : "aa02"])
+            // The app counts anew for each card.
+            try await world.follow("d1", token: "bb01", known: 1, generation: 1, card: "B")
+            #expect(try await world.tables.card(of: "d1")?.token == "bb01")
+        }
+    }
+
+    @Test("A report of a card before the last one does not hand the last one over", arguments: [false, true])
+    func reportedLate(isEnd: Bool) async throws {
+        try await withCard { world in
+            try await handOver(world)
+            try await watch(world)
+            try await world.follow("d1", token: "bb01", known: 1, generation: 8, card: "B")
+            try await world.settle()
+            try await begin(world)
+            try await dieWithStart(world)
+            _ = world.recorder.take()
+            try await reportLate(world, isEnd: isEnd)
+            #expect(try await world.tables.card(of: "d1")?.token == "bb01")
+            try await watch(world)
+            #expect(world.recorder.take().map(\.destination) == (isEnd ? [] : ["aa02"]))
+            try await world.follow("d1", token: "cc01", known: 1, generation: 10, card: "C")
+            try await watch(world)
+            #expect(world.recorder.take().map(\.destination) == ["bb01"])
+            #expect(try await world.tables.card(of: "d1")?.token == "cc01")
+        }
+    }
+
     @Test("A report of the old card while its continuation is on the way is taken as ever, and does not stop it")
     func rotated() async throws {
         try await withCard { world in
@@ -185,6 +252,102 @@ struct ContinuationTests {
             try await handOver(world)
             #expect(world.recorder.take().isEmpty)
             try await world.register("d1", token: "5a01")
+            try await handOver(world, after: 301)
+            #expect(starts(world) == 1)
+        }
+    }
+
+    /// What keeps a card from being continued until its device registers again.
+    enum Obstacle: CaseIterable {
+        case noStartToken, deadStartToken, switchedOff, otherEnvironment
+    }
+
+    @Test("A card that cannot be continued is looked at no more until its device registers", arguments: Obstacle.allCases)
+    func hopeless(obstacle: Obstacle) async throws {
+        try await withWorld(policy: { $0.continueAfterHours = Self.hours }) { world in
+            try await world.register("d1", token: obstacle == .noStartToken ? nil : "5a01")
+            try await world.start(to: World.devices("d1"))
+            try await world.settle()
+            try await world.follow("d1", token: "aa01", known: 1, card: "A")
+            try await world.settle()
+            switch obstacle {
+            case .noStartToken: break
+            case .deadStartToken: try await world.database.execute("UPDATE start_tokens SET state = 'dead'")
+            case .switchedOff: try await world.register("d1", token: "5a01", enabled: false)
+            case .otherEnvironment: try await world.database.execute("UPDATE devices SET environment = 'sandbox'")
+            }
+            _ = world.recorder.take()
+            try await handOver(world)
+            #expect(try await looks(world) == 0)
+            #expect(world.recorder.take().isEmpty)
+            if obstacle == .otherEnvironment {
+                try await world.database.execute("UPDATE devices SET environment = 'production'")
+            }
+            try await world.register("d1", token: "5a02")
+            try await handOver(world, after: 1)
+            #expect(world.recorder.pushes(to: "5a02").map(\.event) == ["start"])
+        }
+    }
+
+    @Test("A card whose start got no answer twice is looked at no more")
+    func spent() async throws {
+        try await withCard { world in
+            world.recorder.answer("5a01", with: .noAnswer, .noAnswer)
+            try await handOver(world)
+            #expect(try await looks(world) < 5)
+            #expect(starts(world) == 2)
+            #expect(try await looks(world) == 0)
+        }
+    }
+
+    @Test("A card that would have to wait for the start budget longer than it lives is looked at no more")
+    func overBudget() async throws {
+        try await withCard(policy: { ($0.startBudget.count, $0.startBudget.windowSeconds) = (1, 100_000) }) { world in
+            try await handOver(world)
+            #expect(try await looks(world) == 1)
+            #expect(try await looks(world) == 0)
+        }
+    }
+
+    @Test("What keeps a card from being continued for long is looked at less and less often")
+    func patient() async throws {
+        try await withCard { world in
+            try await world.register("d1", token: "5a01", user: "ben")
+            try await handOver(world)
+            let counts = [try await looks(world), try await looks(world)]
+            #expect(counts[0] < 7)
+            #expect(counts[1] < 4)
+            #expect(counts[1] > 0)
+            #expect(starts(world) == 0)
+            try await world.register("d1", token: "5a01", user: "ada")
+            try await handOver(world, after: 1)
+            #expect(starts(world) == 1)
+        }
+    }
+
+    @Test("A card that its app reported a short time ago is looked at when that is long enough ago")
+    func resting() async throws {
+        try await withCard { world in
+            try await world.pass(Self.age - 600)
+            try await world.follow("d1", token: "aa02", known: 1, generation: 8, card: "A")
+            try await world.settle()
+            _ = world.recorder.take()
+            try await handOver(world, after: 600)
+            #expect(try await world.watchCards() == 0)
+            try await handOver(world, after: 2_000)
+            #expect(starts(world) == 0)
+            try await handOver(world, after: 100)
+            #expect(starts(world) == 1)
+        }
+    }
+
+    @Test("A card whose token was rejected when it was old enough is continued once the token is good again")
+    func revived() async throws {
+        try await withCard { world in
+            try await world.database.execute("UPDATE subscriptions SET state = 'rejected'")
+            try await handOver(world)
+            #expect(world.recorder.take().isEmpty)
+            try await world.database.execute("UPDATE subscriptions SET state = 'riding'")
             try await handOver(world, after: 301)
             #expect(starts(world) == 1)
         }
