@@ -56,7 +56,7 @@ struct TicketKeyTests {
     /// Why a ticket is refused; nil if it is accepted. What was believed before is forgotten, as it is after three
     /// seconds.
     private func reason(_ ticket: String, _ registry: Orchestrator) async throws -> String? {
-        registry.registry.principals.removeAll()
+        registry.registry.caches.principals.removeAll()
         let refusal = try await problem { _ = try await registry.authenticate(secret: ticket) }
         if let refusal { #expect(refusal.status == 401) }
         return refusal?.detail

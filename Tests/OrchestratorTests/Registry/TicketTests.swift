@@ -59,7 +59,7 @@ struct TicketTests {
                 device: Self.phone,
                 expiresAt: began + 2
             )
-            let secret = try registry.tickets.seal(ticket)
+            let secret = try registry.registry.tickets.seal(ticket)
             #expect(try await registry.authenticate(secret: secret)?.ticket == ticket)
             while try await registry.authenticate(secret: secret) != nil {
                 try await Task.sleep(for: .milliseconds(20))
