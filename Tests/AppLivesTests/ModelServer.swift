@@ -13,6 +13,8 @@ final class ModelServer: LifeServer {
     }
 
     private struct Card {
+        /// ActivityKit's id.
+        var id: String?
         var token: String?
         var isGone = false
         var generation = 0
@@ -142,7 +144,10 @@ final class ModelServer: LifeServer {
         let id = report.deviceID
         var card = activities[activity]?.cards[id] ?? Card()
         if isNumbered, report.number < card.generation { return Self.stale("stale_generation") }
+        // The end of one card says nothing of another.
+        if news.reach == .gone, let id = card.id, id != news.card { return Self.accepted }
         if isNumbered { card.generation = report.number }
+        card.id = news.card
         switch news.reach {
         case .gone: (card.token, card.isGone) = (nil, true)
         case .token(let token): (card.token, card.isGone) = (token, false)

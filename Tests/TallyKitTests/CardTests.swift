@@ -139,6 +139,21 @@ struct CardTests {
         #expect(life.reported() == .token("cc"))
     }
 
+    @Test("Tally is told the end of the card that it knows, not of a later one that the app ended at once")
+    func endOfTheKnownCard() {
+        var life = Life.settled()
+        life.appear("card-1")
+        life.answerAll()
+        life.turn("card-1", .dismissed)
+        life.answer(Answer(status: 503))
+        life.appear("card-2", token: "bb")
+        #expect(life.endedCards == ["card-2"])
+        life.pass(600)
+        #expect(life.onTheWay.map(\.news) == [.card(CardNews(card: "card-1", reach: .gone))])
+        life.answerAll()
+        #expect(life.reported() == .gone)
+    }
+
     @Test("one reading that misses a card does not end it")
     func oneEmptyReading() {
         var life = Life.settled()

@@ -18,6 +18,8 @@ package struct Card: Codable, Hashable, Sendable {
     package var ending: CardEnding.Cause?
     /// Set if nobody saw how it went, until a reading shows that no repeat of its start has come.
     package var repeats: Pause?
+    /// The number of the last report that it is live; nil if there was none. Tally knows the card with the highest.
+    package var reported: Int?
     /// Whether Tally has confirmed how to reach it.
     package var isConfirmed = false
     /// What it shows; nil if its content does not say it, or if Tally wants no receipts of it.

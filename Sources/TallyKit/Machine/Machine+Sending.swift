@@ -96,6 +96,7 @@ extension Machine {
         }
         memory.generation += 1
         if subject == .topics { memory.toldTopics = memory.namedTopics }
+        if case .card(let card) = news, !news.isGone { memory.cards[card.card]?.reported = memory.generation }
         let report = Report(
             number: memory.generation,
             subject: subject,

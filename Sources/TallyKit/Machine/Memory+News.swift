@@ -18,8 +18,11 @@ extension Memory {
     /// The card by which Tally should know an activity on this phone.
     func card(of activity: String) -> Card? {
         let ofActivity = cards.values.filter { $0.activity == activity }.sorted { $0.number < $1.number }
+        if let live = ofActivity.first(where: \.isLive) { return live }
+        // Tally ignores the end of a card that it does not know.
+        let reported = ofActivity.filter { $0.reported != nil }.max { $0.reported ?? 0 < $1.reported ?? 0 }
         // A duplicate was never Tally's card: the elder one is what is gone.
-        return ofActivity.first(where: \.isLive) ?? ofActivity.last { $0.endedByApp != .duplicate } ?? ofActivity.last
+        return reported ?? ofActivity.last { $0.endedByApp != .duplicate } ?? ofActivity.last
     }
 
     /// What Tally should know of an activity's card on this phone; nil while there is nothing to say.

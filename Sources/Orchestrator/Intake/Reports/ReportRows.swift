@@ -16,6 +16,8 @@ struct ReportRows {
         let reach: Reach
         /// Whether they say a generation; one that does not is never stale.
         let hasGeneration: Bool
+        /// Whether they name an installation, which numbers the reports of all its cards in one order.
+        let hasInstallation: Bool
         /// Whether they, or their starts, tell what the card shows.
         let isNews: Bool
         /// Whether the cards have not begun.
@@ -73,10 +75,12 @@ struct ReportRows {
     }
 
     /// Whether a report changes the row `s`. One of an older generation does not, because it could erase a newer token.
-    /// If the stored card or its token is gone, there is no token to erase. Then a report of another card is taken,
-    /// also from an app that counts from 1 for each card.
+    /// If the stored card or its token is gone, there is no token to erase. Then a report of another card is taken from an
+    /// app that names no installation, because it may count from 1 for each card.
     private static func isNewer(_ kind: Kind) -> String {
-        "(s.generation <= \(newGeneration(kind)) OR (s.state IN ('over', 'dead') AND \(namesOtherCard)))"
+        let isInOrder = "s.generation <= \(newGeneration(kind))"
+        if kind.hasInstallation { return "(\(isInOrder))" }
+        return "(\(isInOrder) OR (s.state IN ('over', 'dead') AND \(namesOtherCard)))"
     }
 
     /// Whether ActivityKit's id says that a report is of another card than the one `s` that is stored.

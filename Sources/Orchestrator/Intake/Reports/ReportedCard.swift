@@ -62,6 +62,7 @@ struct SettledReport: Sendable {
         return ReportRows.Kind(
             reach: reach,
             hasGeneration: request.generation != nil,
+            hasInstallation: request.installation != nil,
             isNews: isNews,
             isPending: request.isPending
         )

@@ -97,6 +97,30 @@ struct NextCardTests {
         }
     }
 
+    @Test("A late report of another card brings nothing back either, if the app names its installation")
+    func lateWithInstallation() async throws {
+        try await withWorld { world in
+            try await world.start()
+            func follow(_ token: String, _ generation: Int64, _ card: String) async throws -> StaleReport? {
+                try await world.follow(
+                    "d1",
+                    token: token,
+                    known: 1,
+                    generation: generation,
+                    card: card,
+                    installation: "first"
+                ).stale
+            }
+            #expect(try await follow("bb01", 3, "B") == nil)
+            try await world.report("d1", .ended, generation: 4, card: "B", installation: "first")
+            #expect(try await follow("aa01", 1, "A") == .generation)
+            #expect(try await world.subscription("d1") == "over")
+            try await world.update(score: 1)
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+        }
+    }
+
     @Test("That one card is gone says nothing of another that the phone shows", arguments: [3, nil] as [Int64?])
     func lingering(generation: Int64?) async throws {
         try await withWorld { world in
