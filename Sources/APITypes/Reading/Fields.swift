@@ -112,7 +112,8 @@ package struct Field<Root, Value>: Sendable {
         }
     }
 
-    private init(
+    /// A field with a reading and a writing of its own, for example one with two names.
+    init(
         read: @escaping @Sendable (inout ObjectReader) -> Value?,
         write: @escaping @Sendable (Root, inout ObjectWriter) -> Void
     ) {
