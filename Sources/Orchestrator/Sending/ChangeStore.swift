@@ -51,7 +51,7 @@ struct ChangeStore: Sendable {
         if locked[2].isEmpty { throw LeaseLost() }
         if !anew, let change = stored.changeUnderItsStamp { return change }  // another sender was faster
         let wait = Stamping.delayBeforeStamping(now: stored.now, last: last)
-        if wait > 0, stored.unstamped.kind != .end { throw StampTooEarly(wait: .seconds(wait)) }
+        if wait > 0, stored.kind != .end { throw StampTooEarly(wait: .seconds(wait)) }
         let timestamp = Stamping.whenSent(now: stored.now, last: last)
         let skew = skews.event(activityKey: key, now: stored.now, lastStamp: last)
         _ = try await connection.pipeline(
@@ -284,6 +284,8 @@ struct ChangeStore: Sendable {
         let now: Timestamp
         /// The change, whatever its stamp will be.
         let unstamped: ChangeToSend
+
+        var kind: ChangeKind { unstamped.kind }
 
         func change(_ timestamp: Timestamp) -> ChangeToSend {
             var change = unstamped
