@@ -117,7 +117,7 @@ package struct Field<Root, Value>: Sendable {
     }
 
     /// A field with a reading and a writing of its own, for example one with two names.
-    init(
+    package init(
         read: @escaping @Sendable (inout ObjectReader) -> Value?,
         write: @escaping @Sendable (Root, inout ObjectWriter) -> Void
     ) {

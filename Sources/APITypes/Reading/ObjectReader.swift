@@ -50,7 +50,7 @@ package struct ObjectReader {
     }
 
     /// The field's value, for a rule about several fields. Nil if it is absent or wrong. Records no error.
-    func peek<Value>(_ key: String, _ type: FieldType<Value>) -> Value? {
+    package func peek<Value>(_ key: String, _ type: FieldType<Value>) -> Value? {
         guard let value = object[key], !value.isNull else { return nil }
         var context = FieldContext(key, in: pointer, refusesUnknownFields: refusesUnknownFields)
         return type.read(value, &context)
