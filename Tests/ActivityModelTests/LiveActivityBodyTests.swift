@@ -28,8 +28,7 @@ struct LiveActivityBodyTests {
         let content = LiveActivityBody.Content(
             contentState: try Self.compact(#"{"homeScore": 1.0, "big": 12345678901234567890}"#),
             alert: Self.alert,
-            staleAfterSeconds: 60,
-            relevanceScore: JSONNumber(digits: "75.50")
+            hints: CardHints(staleAfterSeconds: 60, relevanceScore: JSONNumber(digits: "75.50"))
         )
         let body = LiveActivityBody.start(
             Self.type,
@@ -57,8 +56,7 @@ struct LiveActivityBodyTests {
         )
         var full = bare
         full.alert = AlertContent(title: .plain("T"), body: .plain("B"))
-        full.staleAfterSeconds = 0
-        full.relevanceScore = 5
+        full.hints = CardHints(staleAfterSeconds: 0, relevanceScore: 5)
         #expect(
             Self.text(LiveActivityBody.update(full, timestamp: 1_700_000_001))
                 == #"{"aps":{"timestamp":1700000001,"event":"update","content-state":{"s":"ü"},"alert":{"title":"T","body":"B"},"stale-date":1700000001,"relevance-score":5}}"#
@@ -114,7 +112,7 @@ struct LiveActivityBodyTests {
         var combination = try Self.combination(delivery)
         combination.startAlert = Self.alert
         combination.alerts = [AlertContent(title: .plain("A"), body: .plain("B")), Self.alert]
-        combination.relevanceScore = 100
+        combination.hints.relevanceScore = 100
         let state = try Self.filler(500)
         let channel = APNSChannelID(stored: "dHN0LXNyY2gtY2hubA==")
         let sizes = BodySizes(contentState: state, in: combination, channel: channel)
@@ -128,8 +126,7 @@ struct LiveActivityBodyTests {
                         let content = LiveActivityBody.Content(
                             contentState: state,
                             alert: alert,
-                            staleAfterSeconds: stale,
-                            relevanceScore: score
+                            hints: CardHints(staleAfterSeconds: stale, relevanceScore: score)
                         )
                         changeSizes.append(LiveActivityBody.update(content, timestamp: stamp).count)
                         var started = content
@@ -169,8 +166,8 @@ struct LiveActivityBodyTests {
     @Test("Where nobody is started by push, a change alone is measured for those that get it")
     func withoutStart() throws {
         let state = try Self.filler(500)
-        let update = LiveActivityBody.update(.init(contentState: state, staleAfterSeconds: 0), timestamp: 1_700_000_000)
-            .count
+        let content = LiveActivityBody.Content(contentState: state, hints: CardHints(staleAfterSeconds: 0))
+        let update = LiveActivityBody.update(content, timestamp: 1_700_000_000).count
         let end = LiveActivityBody.end(
             contentState: state,
             alert: nil,
@@ -222,7 +219,7 @@ struct LiveActivityBodyTests {
         combination.startAlert = Bool.random(using: &random) ? nil : Self.alert(&random)
         combination.alerts = (0..<Int.random(in: 0...3, using: &random)).map { _ in Self.alert(&random) }
         combination.isEnd = Bool.random(using: &random)
-        combination.relevanceScore = JSONNumber(Double.random(in: -1e300...1e300, using: &random))
+        combination.hints.relevanceScore = JSONNumber(Double.random(in: -1e300...1e300, using: &random))
         let state = try Self.filler(.random(in: 8...3_000, using: &random))
         let sizes = BodySizes(contentState: state, in: combination)
         let bound = BodySizes.bound(state, combination)

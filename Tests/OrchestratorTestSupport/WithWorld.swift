@@ -7,7 +7,6 @@ package import Metrics
 package import Postgres
 import Schema
 package import Store
-import Synchronization
 import TestSupport
 
 @testable package import Orchestrator
@@ -23,8 +22,8 @@ package func withWorld(
     let migrations = try Schema.migrations.map { try Migration(number: $0.number, name: $0.name, sql: $0.sql) }
     var policy = Policy()
     change(&policy)
-    await Turnstile.shared.enter()
-    defer { Turnstile.shared.leave() }
+    await turnstile.enter()
+    defer { turnstile.leave() }
     var configuration = Database.Configuration.patient
     configuration.maximumConnections = connections
     try await withDatabase(migrations: migrations, configuration: configuration) { [policy] database in
@@ -43,41 +42,7 @@ package func withWorld(
 
 /// Lets a few tests at a time work on the database: they look at the clock, which goes on while they wait for a
 /// processor.
-private final class Turnstile: Sendable {
-    static let shared = Turnstile()
-
-    private struct State {
-        var free = 4
-        var waiting: [CheckedContinuation<Void, Never>] = []
-    }
-
-    private let state = Mutex(State())
-
-    func enter() async {
-        await withCheckedContinuation { continuation in
-            let mayEnter = state.withLock { state in
-                if state.free == 0 {
-                    state.waiting.append(continuation)
-                    return false
-                }
-                state.free -= 1
-                return true
-            }
-            if mayEnter { continuation.resume() }
-        }
-    }
-
-    func leave() {
-        let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            if state.waiting.isEmpty {
-                state.free += 1
-                return nil
-            }
-            return state.waiting.removeFirst()
-        }
-        next?.resume()
-    }
-}
+private let turnstile = Turnstile(width: 4)
 
 extension World {
     package init(orchestrator: Orchestrator, app: BundleID) {

@@ -132,21 +132,6 @@ struct MendedTests {
         #expect(life.endings.map(\.cause) == [.unknown])
     }
 
-    @Test("a card that two readings missed by mistake lives on once a reading finds it")
-    func foundAgain() {
-        var life = Life.settled()
-        life.appear("card-1")
-        life.answerAll()
-        let cards = life.reading.cards
-        life.reading.cards = []
-        life.handle(.foreground)
-        life.pass(2)
-        life.answerAll()
-        life.reading.cards = cards
-        life.handle(.foreground)
-        #expect(life.reported() == .token("aa01"))
-    }
-
     @Test("the end of a card whose activity Tally does not know is told once")
     func goneUnknown() {
         var life = Life.settled()

@@ -2,23 +2,27 @@ package import JSON
 
 /// The fields of an API type, stated once: both ``APIValue/init(reader:)`` and ``APIValue/json`` come from them.
 ///
-/// For types whose fields stand for themselves. A type with a rule about two fields, and the bodies of the busiest
-/// routes, read and write by hand.
+/// The bodies of the busiest routes read and write by hand.
 package struct Fields<Root, each Value>: FieldTable {
     private let fields: (repeat Field<Root, each Value>)
+    private let rule: @Sendable (inout ObjectReader) -> Void
     private let make: @Sendable (repeat each Value) -> Root
 
-    /// In the order of the JSON form, which is that of the parameters of `make`.
+    /// In the order of the JSON form, which is that of the parameters of `make`. `rule` records errors about several
+    /// fields.
     package init(
         _ fields: repeat Field<Root, each Value>,
+        rule: @escaping @Sendable (inout ObjectReader) -> Void = { _ in },
         make: @escaping @Sendable (repeat each Value) -> Root
     ) {
         self.fields = (repeat each fields)
+        self.rule = rule
         self.make = make
     }
 
     package func read(_ reader: inout ObjectReader) -> Root? {
         let values = (repeat (each fields).read(&reader))
+        rule(&reader)
         guard reader.finish() else { return nil }
         do throws(Missing) {
             return make(repeat try present(each values))
@@ -112,7 +116,8 @@ package struct Field<Root, Value>: Sendable {
         }
     }
 
-    private init(
+    /// A field with a reading and a writing of its own, for example one with two names.
+    package init(
         read: @escaping @Sendable (inout ObjectReader) -> Value?,
         write: @escaping @Sendable (Root, inout ObjectWriter) -> Void
     ) {

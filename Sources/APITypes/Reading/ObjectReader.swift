@@ -49,6 +49,13 @@ package struct ObjectReader {
         return read(value, key, type())
     }
 
+    /// The field's value, for a rule about several fields. Nil if it is absent or wrong. Records no error.
+    package func peek<Value>(_ key: String, _ type: FieldType<Value>) -> Value? {
+        guard let value = object[key], !value.isNull else { return nil }
+        var context = FieldContext(key, in: pointer, refusesUnknownFields: refusesUnknownFields)
+        return type.read(value, &context)
+    }
+
     /// Whether the field is there with a value other than `null`.
     package func has(_ key: String) -> Bool {
         switch object[key] {

@@ -1,11 +1,11 @@
 package import ActivityModel
-package import JSON
+import JSON
 
 /// `POST /v1/api-keys`: creates an API key.
 package struct APIKeyRequest: Sendable, Hashable {
     /// A name for people, 1 to 128 characters.
     package var name: String
-    /// At least one, without duplicates.
+    /// At least one, in the order of `Scope.allCases`, without duplicates.
     package var scopes: [Scope]
     /// The only app that the key can access; nil: all apps.
     package var bundleID: BundleID?
@@ -13,35 +13,24 @@ package struct APIKeyRequest: Sendable, Hashable {
 
     package init(name: String, scopes: [Scope], bundleID: BundleID? = nil, expiresAt: Instant? = nil) {
         self.name = name
-        self.scopes = scopes
+        self.scopes = Scope.allCases.filter(scopes.contains)
         self.bundleID = bundleID
         self.expiresAt = expiresAt
     }
 }
 
-extension APIKeyRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let name = reader.required("name", .string(length: 1...128))
-        let scopes = reader.required("scopes", .list(of: .word(Scope.self)))
-        if let scopes, scopes.isEmpty {
+extension APIKeyRequest: APIRequest, FieldwiseValue {
+    package static let fields = Fields(
+        .required("name", \.name, .string(length: 1...128)),
+        .required("scopes", \.scopes, .list(of: .word(Scope.self))),
+        .optional("bundle_id", \.bundleID, .bundleID),
+        .optional("expires_at", \.expiresAt, .time),
+        rule: { reader in
+            guard reader.object["scopes"]?.array?.isEmpty == true else { return }
             reader.refuse("scopes", code: FieldError.outOfRange, message: "At least one scope is expected.")
-        }
-        let bundleID = reader.optional("bundle_id", .bundleID)
-        let expiresAt = reader.optional("expires_at", .time)
-        guard reader.finish(), let name, let scopes else { return nil }
-        // In the order of `Scope.allCases`, without duplicates.
-        let named = Scope.allCases.filter(scopes.contains)
-        self.init(name: name, scopes: named, bundleID: bundleID, expiresAt: expiresAt)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("name", name)
-        fields.add("scopes", words: scopes.map(\.rawValue))
-        fields.add("bundle_id", bundleID?.rawValue)
-        fields.add("expires_at", expiresAt)
-        return fields.json
-    }
+        },
+        make: Self.init
+    )
 }
 
 /// An API key as answers show it.

@@ -41,43 +41,27 @@ package struct Audience: Sendable, Hashable {
     package var narrowsTopics: Bool { !topicsAll.isEmpty || !exceptTopics.isEmpty }
 }
 
-extension Audience: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let users = reader.optional("users", .list(of: .userID))
-        let devices = reader.optional("devices", .list(of: .deviceID))
-        let allOfType = reader.optional("all_of_type", .bool)
-        let topics = reader.optional("topics", .topics)
-        let topicsAll = reader.optional("topics_all", .topics)
-        let exceptTopics = reader.optional("except_topics", .topics)
-        for (name, narrowing) in [("topics_all", topicsAll), ("except_topics", exceptTopics)]
-        where narrowing?.isEmpty == false && (topics == [] || !reader.has("topics")) {
-            reader.refuse(
-                name,
-                code: FieldError.conflict,
-                message: "'\(name)' narrows 'topics', which names none."
-            )
-        }
-        guard reader.finish() else { return nil }
-        self.init(
-            users: users ?? [],
-            devices: devices ?? [],
-            allOfType: allOfType ?? false,
-            topics: topics ?? [],
-            topicsAll: topicsAll ?? [],
-            exceptTopics: exceptTopics ?? []
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        if !users.isEmpty { fields.add("users", words: users.map(\.rawValue)) }
-        if !devices.isEmpty { fields.add("devices", words: devices.map(\.rawValue)) }
-        if allOfType { fields.add("all_of_type", true) }
-        if !topics.isEmpty { fields.add("topics", words: topics.map(\.rawValue)) }
-        if !topicsAll.isEmpty { fields.add("topics_all", words: topicsAll.map(\.rawValue)) }
-        if !exceptTopics.isEmpty { fields.add("except_topics", words: exceptTopics.map(\.rawValue)) }
-        return fields.json
-    }
+extension Audience: APIRequest, FieldwiseValue {
+    package static let fields = Fields(
+        .optional("users", \.users, .list(of: .userID), unless: []),
+        .optional("devices", \.devices, .list(of: .deviceID), unless: []),
+        .optional("all_of_type", \.allOfType, .bool, unless: false),
+        .optional("topics", \.topics, .topics, unless: []),
+        .optional("topics_all", \.topicsAll, .topics, unless: []),
+        .optional("except_topics", \.exceptTopics, .topics, unless: []),
+        rule: { reader in
+            let namesNone = !reader.has("topics") || reader.object["topics"]?.array?.isEmpty == true
+            for name in ["topics_all", "except_topics"]
+            where namesNone && reader.object[name]?.array?.isEmpty == false {
+                reader.refuse(
+                    name,
+                    code: FieldError.conflict,
+                    message: "'\(name)' narrows 'topics', which names none."
+                )
+            }
+        },
+        make: Self.init
+    )
 }
 
 /// `POST …/activities/{id}/audience`. At least one of `add` and `remove` is required.

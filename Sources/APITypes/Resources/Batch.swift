@@ -190,14 +190,9 @@ package struct BatchAnswer: Sendable, Hashable {
     }
 }
 
-extension BatchAnswer: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let results = reader.required("results", .list(of: .object(BatchResult.self)))
-        guard reader.finish(), let results else { return nil }
-        self.init(results: results)
-    }
-
-    package var json: JSONValue {
-        .object(JSONObject([("results", .array(results.map(\.json)))]))
-    }
+extension BatchAnswer: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("results", \.results, .list(of: .object(BatchResult.self))),
+        make: Self.init
+    )
 }

@@ -1,5 +1,5 @@
 package import ActivityModel
-package import JSON
+import JSON
 
 /// `POST /v1/apps/{b}/channels/reconcile`: compares an app's channels with Apple's list.
 package struct ReconcileRequest: Sendable, Hashable {
@@ -137,39 +137,23 @@ package struct ChannelReport: Sendable, Hashable {
     }
 }
 
-extension ChannelReport: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let environment = reader.required("environment", .word(APNSEnvironment.self))
-        let dryRun = reader.required("dry_run", .bool)
-        let atApple = reader.required("at_apple", .int)
-        let known = reader.required("known", .int)
-        let unused = reader.required("unused", .int)
-        let creating = reader.required("creating", .int)
-        let findings = reader.required("findings", .list(of: .object(ChannelFinding.self)))
-        guard reader.finish(), let environment, let dryRun, let atApple, let known, let unused, let creating,
-            let findings
-        else { return nil }
-        self.init(
-            environment: environment,
-            dryRun: dryRun,
-            atApple: atApple,
-            known: known,
-            unused: unused,
-            creating: creating,
-            findings: findings
-        )
-    }
+extension ChannelReport: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("environment", \.environment, .word(APNSEnvironment.self)),
+        .required("dry_run", \.dryRun, .bool),
+        countAndQuota,
+        .required("known", \.known, .int),
+        .required("unused", \.unused, .int),
+        .required("creating", \.creating, .int),
+        .required("findings", \.findings, .list(of: .object(ChannelFinding.self))),
+        make: Self.init
+    )
 
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("environment", environment.rawValue)
-        fields.add("dry_run", dryRun)
-        fields.add("at_apple", atApple)
-        fields.add("quota", Self.quota)
-        fields.add("known", known)
-        fields.add("unused", unused)
-        fields.add("creating", creating)
-        fields.add("findings", findings)
-        return fields.json
+    /// `at_apple`, and beside it the quota.
+    private static let countAndQuota = Field<ChannelReport, Int> { reader in
+        reader.required("at_apple", .int)
+    } write: { report, writer in
+        writer.add("at_apple", report.atApple)
+        writer.add("quota", quota)
     }
 }

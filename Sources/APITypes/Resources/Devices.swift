@@ -84,6 +84,9 @@ package struct StartTokenRequest: Sendable, Hashable {
 }
 
 extension DeviceRequest: APIRequest {
+    private static let tokensByType = FieldType<[ActivityTypeName: StartTokenRequest]>
+        .byType(.object(StartTokenRequest.self), atMost: maximumStartTokens)
+
     package init?(reader: inout ObjectReader) {
         let environment = reader.required("environment", .word(APNSEnvironment.self))
         let userID = reader.optional("user_id", .userID)
@@ -100,10 +103,7 @@ extension DeviceRequest: APIRequest {
         let activitiesEnabled = reader.optional("activities_enabled", .bool)
         let frequentPushesEnabled = reader.optional("frequent_pushes_enabled", .bool)
         let deviceToken = reader.optional("device_token", .token)
-        let startTokens = reader.optional(
-            "start_tokens",
-            .byType(.object(StartTokenRequest.self), atMost: Self.maximumStartTokens)
-        )
+        let startTokens = reader.optional("start_tokens", Self.tokensByType)
         let installation = reader.optional("installation", .installation)
         let topics = reader.optional("topics", .topics)
         guard reader.finish(), let environment else { return nil }
@@ -131,7 +131,7 @@ extension DeviceRequest: APIRequest {
         fields.add("activities_enabled", activitiesEnabled)
         fields.add("frequent_pushes_enabled", frequentPushesEnabled)
         fields.add("device_token", deviceToken?.hex)
-        if !startTokens.isEmpty { fields.add("start_tokens", .byType(startTokens)) }
+        if !startTokens.isEmpty { fields.add("start_tokens", Self.tokensByType.write(startTokens)) }
         fields.add("installation", installation)
         fields.add("topics", words: topics?.map(\.rawValue))
         return fields.json
@@ -155,7 +155,7 @@ package struct DeviceResource: Sendable, Hashable {
     package var appVersion: AppVersion?
     package var activitiesEnabled: Bool
     package var frequentPushesEnabled: Bool
-    /// Masked.
+    /// Masked: `PushToken.description`.
     package var deviceToken: String?
     package var startTokens: [ActivityTypeName: StartTokenResource]
     package var createdAt: Instant
@@ -169,7 +169,7 @@ package struct DeviceResource: Sendable, Hashable {
         appVersion: AppVersion? = nil,
         activitiesEnabled: Bool,
         frequentPushesEnabled: Bool,
-        deviceToken: PushToken? = nil,
+        deviceToken: String? = nil,
         startTokens: [ActivityTypeName: StartTokenResource] = [:],
         createdAt: Instant,
         updatedAt: Instant
@@ -181,7 +181,7 @@ package struct DeviceResource: Sendable, Hashable {
         self.appVersion = appVersion
         self.activitiesEnabled = activitiesEnabled
         self.frequentPushesEnabled = frequentPushesEnabled
-        self.deviceToken = deviceToken?.description
+        self.deviceToken = deviceToken
         self.startTokens = startTokens
         self.createdAt = createdAt
         self.updatedAt = updatedAt
@@ -199,89 +199,45 @@ package enum TokenState: String, Sendable, Hashable, CaseIterable {
 
 /// A start token as answers show it.
 package struct StartTokenResource: Sendable, Hashable {
-    /// Masked.
+    /// Masked: `PushToken.description`.
     package var token: String
     package var generation: Int64
     package var state: TokenState
     package var registeredAt: Instant
 
-    package init(token: PushToken, generation: Int64, state: TokenState, registeredAt: Instant) {
-        self.token = token.description
-        self.generation = generation
-        self.state = state
-        self.registeredAt = registeredAt
-    }
-}
-
-extension DeviceResource: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let deviceID = reader.required("device_id", .deviceID)
-        let environment = reader.required("environment", .word(APNSEnvironment.self))
-        let userID = reader.optional("user_id", .userID)
-        let osVersion = reader.optional("os_version", .osVersion)
-        let appVersion = reader.optional("app_version", .appVersion)
-        let activitiesEnabled = reader.required("activities_enabled", .bool)
-        let frequentPushesEnabled = reader.required("frequent_pushes_enabled", .bool)
-        let deviceToken = reader.optional("device_token", .string)
-        let startTokens = reader.optional("start_tokens", .byType(.object(StartTokenResource.self)))
-        let createdAt = reader.required("created_at", .time)
-        let updatedAt = reader.required("updated_at", .time)
-        guard reader.finish(), let deviceID, let environment, let activitiesEnabled, let frequentPushesEnabled,
-            let createdAt, let updatedAt
-        else { return nil }
-        self.init(
-            deviceID: deviceID,
-            environment: environment,
-            userID: userID,
-            osVersion: osVersion,
-            appVersion: appVersion,
-            activitiesEnabled: activitiesEnabled,
-            frequentPushesEnabled: frequentPushesEnabled,
-            startTokens: startTokens ?? [:],
-            createdAt: createdAt,
-            updatedAt: updatedAt
-        )
-        self.deviceToken = deviceToken
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("device_id", deviceID.rawValue)
-        fields.add("environment", environment.rawValue)
-        fields.add("user_id", userID?.rawValue)
-        fields.add("os_version", osVersion?.description)
-        fields.add("app_version", appVersion?.description)
-        fields.add("activities_enabled", activitiesEnabled)
-        fields.add("frequent_pushes_enabled", frequentPushesEnabled)
-        fields.add("device_token", deviceToken)
-        fields.add("start_tokens", .byType(startTokens))
-        fields.add("created_at", createdAt)
-        fields.add("updated_at", updatedAt)
-        return fields.json
-    }
-}
-
-extension StartTokenResource: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let token = reader.required("token", .string)
-        let generation = reader.required("generation", .int64)
-        let state = reader.required("state", .word(TokenState.self))
-        let registeredAt = reader.required("registered_at", .time)
-        guard reader.finish(), let token, let generation, let state, let registeredAt else { return nil }
+    package init(token: String, generation: Int64, state: TokenState, registeredAt: Instant) {
         self.token = token
         self.generation = generation
         self.state = state
         self.registeredAt = registeredAt
     }
+}
 
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("token", token)
-        fields.add("generation", generation)
-        fields.add("state", state.rawValue)
-        fields.add("registered_at", registeredAt)
-        return fields.json
-    }
+extension DeviceResource: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("device_id", \.deviceID, .deviceID),
+        .required("environment", \.environment, .word(APNSEnvironment.self)),
+        .optional("user_id", \.userID, .userID),
+        .optional("os_version", \.osVersion, .osVersion),
+        .optional("app_version", \.appVersion, .appVersion),
+        .required("activities_enabled", \.activitiesEnabled, .bool),
+        .required("frequent_pushes_enabled", \.frequentPushesEnabled, .bool),
+        .optional("device_token", \.deviceToken, .string),
+        .optional("start_tokens", \.startTokens, .byType(.object(StartTokenResource.self)), else: [:]),
+        .required("created_at", \.createdAt, .time),
+        .required("updated_at", \.updatedAt, .time),
+        make: Self.init
+    )
+}
+
+extension StartTokenResource: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("token", \.token, .string),
+        .required("generation", \.generation, .int64),
+        .required("state", \.state, .word(TokenState.self)),
+        .required("registered_at", \.registeredAt, .time),
+        make: Self.init
+    )
 }
 
 extension FieldType {
@@ -289,15 +245,5 @@ extension FieldType {
     fileprivate static func byType<Element: Sendable>(_ element: FieldType<Element>, atMost limit: Int = .max) -> Self
     where Value == [ActivityTypeName: Element] {
         map(typeNameForm, { ActivityTypeName($0) }, name: { $0.rawValue }, of: element, atMost: limit)
-    }
-}
-
-extension JSONValue {
-    fileprivate static func byType(_ values: [ActivityTypeName: some APIValue]) -> JSONValue {
-        var fields = ObjectWriter()
-        for (name, value) in values.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-            fields.add(name.rawValue, value)
-        }
-        return fields.json
     }
 }

@@ -62,21 +62,15 @@ extension AppPatch: APIRequest {
     }
 }
 
-extension SigningKeyPatch: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let keyID = reader.optional("key_id", .keyID)
-        let privateKey = reader.optional("private_key", .string)
-        for key in ["key_id", "private_key"] { reader.refuseNull(key) }
-        guard reader.finish() else { return nil }
-        self.init(keyID: keyID, privateKey: privateKey)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("key_id", keyID?.rawValue)
-        fields.add("private_key", privateKey)
-        return fields.json
-    }
+extension SigningKeyPatch: APIRequest, FieldwiseValue {
+    package static let fields = Fields(
+        .optional("key_id", \.keyID, .keyID),
+        .optional("private_key", \.privateKey, .string),
+        rule: { reader in
+            for key in ["key_id", "private_key"] { reader.refuseNull(key) }
+        },
+        make: Self.init
+    )
 }
 
 /// `PATCH /v1/apps/{b}/types/{type}`: a JSON merge patch of a type's policy.

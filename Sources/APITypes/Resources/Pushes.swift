@@ -45,54 +45,36 @@ package struct PushRequest: Sendable, Hashable {
     }
 }
 
-extension PushRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let to = reader.required("to", .object(Target.self))
-        let pushType = reader.required("push_type", .word(PushType.self))
-        let aps = reader.optional("aps", .any)
-        let custom = reader.optional("custom", .object)
-        let priority = reader.optional("priority", .priority)
-        let expiresAt = reader.optional("expires_at", .time)
-        let collapseID = reader.optional("collapse_id", .collapseID)
-        if let pushType, let priority, !pushType.priorities.contains(priority) {
-            let allowed = pushType.priorities.map(\.rawValue).sorted().map(String.init).joined(separator: " or ")
-            reader.refuse(
-                "priority",
-                code: FieldError.outOfRange,
-                message: "A push of type '\(pushType.rawValue)' has priority \(allowed)."
-            )
-        }
-        if let pushType, let to, !to.isPossible(for: pushType) {
-            reader.refuse(
-                "to",
-                code: FieldError.invalidValue,
-                message:
-                    "A push of type '\(pushType.rawValue)' has tokens of its own, which Tally does not keep: name the 'token'."
-            )
-        }
-        guard reader.finish(), let to, let pushType else { return nil }
-        self.init(
-            to: to,
-            pushType: pushType,
-            aps: aps,
-            custom: custom,
-            priority: priority,
-            expiresAt: expiresAt,
-            collapseID: collapseID
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("to", to)
-        fields.add("push_type", pushType.rawValue)
-        fields.add("aps", aps)
-        fields.add("custom", custom)
-        fields.add("priority", priority.map { $0.rawValue })
-        fields.add("expires_at", expiresAt)
-        fields.add("collapse_id", collapseID)
-        return fields.json
-    }
+extension PushRequest: APIRequest, FieldwiseValue {
+    package static let fields = Fields(
+        .required("to", \.to, .object(Target.self)),
+        .required("push_type", \.pushType, .word(PushType.self)),
+        .optional("aps", \.aps, .any),
+        .optional("custom", \.custom, .object),
+        .optional("priority", \.priority, .priority),
+        .optional("expires_at", \.expiresAt, .time),
+        .optional("collapse_id", \.collapseID, .collapseID),
+        rule: { reader in
+            guard let type = reader.peek("push_type", .word(PushType.self)) else { return }
+            if let priority = reader.peek("priority", .priority), !type.priorities.contains(priority) {
+                let allowed = type.priorities.map(\.rawValue).sorted().map(String.init).joined(separator: " or ")
+                reader.refuse(
+                    "priority",
+                    code: FieldError.outOfRange,
+                    message: "A push of type '\(type.rawValue)' has priority \(allowed)."
+                )
+            }
+            if let to = reader.peek("to", .object(Target.self)), !to.isPossible(for: type) {
+                reader.refuse(
+                    "to",
+                    code: FieldError.invalidValue,
+                    message:
+                        "A push of type '\(type.rawValue)' has tokens of its own, which Tally does not keep: name the 'token'."
+                )
+            }
+        },
+        make: Self.init
+    )
 }
 
 extension PushRequest.Target: APIRequest {

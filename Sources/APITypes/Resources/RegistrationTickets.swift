@@ -1,5 +1,5 @@
 package import ActivityModel
-package import JSON
+import JSON
 
 /// `POST …/registration-tickets`: makes a ticket and sets what an app may report with it.
 package struct RegistrationTicketRequest: Sendable, Hashable {
@@ -38,38 +38,19 @@ package struct RegistrationTicketRequest: Sendable, Hashable {
     }
 }
 
-extension RegistrationTicketRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let environment = reader.required("environment", .word(APNSEnvironment.self))
-        let deviceID = reader.required("device_id", .deviceID)
-        let userID = reader.optional("user_id", .userID)
-        let activities = reader.optional(
-            "activities",
-            FieldType<[ActivityID]>.list(of: .activityID).counting(0...Self.maximumActivities, "activities")
-        )
-        let topics = reader.optional("topics", .topicPatterns)
-        let ttlSeconds = reader.required("ttl_seconds", .int64.within(1...Self.maximumSeconds))
-        guard reader.finish(), let environment, let deviceID, let ttlSeconds else { return nil }
-        self.init(
-            environment: environment,
-            deviceID: deviceID,
-            userID: userID,
-            activities: activities,
-            topics: topics,
-            ttlSeconds: ttlSeconds
-        )
-    }
+extension RegistrationTicketRequest: APIRequest, FieldwiseValue {
+    private static let namedActivities = FieldType<[ActivityID]>.list(of: .activityID)
+        .counting(0...maximumActivities, "activities")
 
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("environment", environment.rawValue)
-        fields.add("device_id", deviceID.rawValue)
-        fields.add("user_id", userID?.rawValue)
-        fields.add("activities", words: activities?.map(\.rawValue))
-        fields.add("topics", words: topics?.map(\.rawValue))
-        fields.add("ttl_seconds", ttlSeconds)
-        return fields.json
-    }
+    package static let fields = Fields(
+        .required("environment", \.environment, .word(APNSEnvironment.self)),
+        .required("device_id", \.deviceID, .deviceID),
+        .optional("user_id", \.userID, .userID),
+        .optional("activities", \.activities, namedActivities),
+        .optional("topics", \.topics, .topicPatterns),
+        .required("ttl_seconds", \.ttlSeconds, .int64.within(1...maximumSeconds)),
+        make: Self.init
+    )
 }
 
 /// The answer to a new ticket, 201.
@@ -116,27 +97,12 @@ package struct RegistrationReceipt: Sendable, Hashable {
     }
 }
 
-extension RegistrationReceipt: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let deviceID = reader.required("device_id", .deviceID)
-        let activityID = reader.optional("activity_id", .activityID)
-        let stale = reader.staleness()
-        let receiptSampling = reader.required("receipt_sampling", .double)
-        guard reader.finish(), let deviceID, let receiptSampling else { return nil }
-        self.init(
-            deviceID: deviceID,
-            activityID: activityID,
-            stale: stale,
-            receiptSampling: receiptSampling
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("device_id", deviceID.rawValue)
-        fields.add("activity_id", activityID?.rawValue)
-        fields.add(stale)
-        fields.add("receipt_sampling", receiptSampling)
-        return fields.json
-    }
+extension RegistrationReceipt: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("device_id", \.deviceID, .deviceID),
+        .optional("activity_id", \.activityID, .activityID),
+        .staleness(\.stale),
+        .required("receipt_sampling", \.receiptSampling, .double),
+        make: Self.init
+    )
 }

@@ -49,56 +49,27 @@ package struct StartRequest: Sendable, Hashable {
     }
 }
 
-extension StartRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let type = reader.required("type", .typeName)
-        let attributes = reader.required("attributes", .object)
-        let contentState = reader.required("content_state", .object)
-        let environment = reader.optional("environment", .word(APNSEnvironment.self))
-        let audience = reader.optional("audience", .object(Audience.self))
-        let delivery = reader.optional("delivery", .word(Delivery.self))
-        let alert = reader.optional("alert", .alert)
-        let urgency = reader.optional("urgency", .word(Urgency.self))
-        let startsAt = reader.optional("starts_at", .time)
-        let endsAt = reader.optional("ends_at", .time)
-        let staleAfterSeconds = reader.optional("stale_after_seconds", .seconds)
-        let relevanceScore = reader.optional("relevance_score", .double)
-        if let startsAt, let endsAt, endsAt <= startsAt {
+extension StartRequest: APIRequest, FieldwiseValue {
+    package static let fields = Fields(
+        .required("type", \.type, .typeName),
+        .required("attributes", \.attributes, .object),
+        .required("content_state", \.contentState, .object),
+        .optional("environment", \.environment, .word(APNSEnvironment.self)),
+        .optional("audience", \.audience, .object(Audience.self), unless: Audience()),
+        .optional("delivery", \.delivery, .word(Delivery.self), else: .tokens),
+        .optional("alert", \.alert, .alert),
+        .optional("urgency", \.urgency, .word(Urgency.self)),
+        .optional("starts_at", \.startsAt, .time),
+        .optional("ends_at", \.endsAt, .time),
+        .optional("stale_after_seconds", \.staleAfterSeconds, .seconds),
+        .optional("relevance_score", \.relevanceScore, .double),
+        rule: { reader in
+            guard let start = reader.peek("starts_at", .time), let end = reader.peek("ends_at", .time) else { return }
+            guard end <= start else { return }
             reader.refuse("ends_at", code: FieldError.outOfRange, message: "'ends_at' must be after 'starts_at'.")
-        }
-        guard reader.finish(), let type, let attributes, let contentState else { return nil }
-        self.init(
-            type: type,
-            attributes: attributes,
-            contentState: contentState,
-            environment: environment,
-            audience: audience ?? Audience(),
-            delivery: delivery ?? .tokens,
-            alert: alert,
-            urgency: urgency,
-            startsAt: startsAt,
-            endsAt: endsAt,
-            staleAfterSeconds: staleAfterSeconds,
-            relevanceScore: relevanceScore
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("type", type.rawValue)
-        fields.add("attributes", attributes)
-        fields.add("content_state", contentState)
-        fields.add("environment", environment?.rawValue)
-        if !audience.isEmpty { fields.add("audience", audience) }
-        fields.add("delivery", delivery.rawValue)
-        fields.add("alert", alert?.json)
-        fields.add("urgency", urgency?.rawValue)
-        fields.add("starts_at", startsAt)
-        fields.add("ends_at", endsAt)
-        fields.add("stale_after_seconds", staleAfterSeconds)
-        fields.add("relevance_score", relevanceScore)
-        return fields.json
-    }
+        },
+        make: Self.init
+    )
 }
 
 /// The answer to a start, 202; 200 for an identical repeat.

@@ -1,5 +1,5 @@
 package import ActivityModel
-package import JSON
+import JSON
 
 /// A card as answers show it. Its token is masked; the first digits distinguish tokens.
 package struct SubscriptionResource: Sendable, Hashable {
@@ -10,7 +10,7 @@ package struct SubscriptionResource: Sendable, Hashable {
     package var reason: String?
     /// The newest revision that Tally knows to be sent to this card, or that its app reported.
     package var revision: Revision
-    /// Masked. Nil if the app has not reported one, and for a card on a channel.
+    /// Masked: `PushToken.description`. Nil if the app has not reported one, and for a card on a channel.
     package var updateToken: String?
     /// When the card was started, as far as Tally knows. Of one that has not begun: the last report.
     package var startedAt: Instant
@@ -31,7 +31,7 @@ package struct SubscriptionResource: Sendable, Hashable {
         state: SubscriptionState,
         reason: String? = nil,
         revision: Revision,
-        updateToken: PushToken? = nil,
+        updateToken: String? = nil,
         startedAt: Instant,
         registeredAt: Instant,
         dueAt: Instant? = nil,
@@ -44,7 +44,7 @@ package struct SubscriptionResource: Sendable, Hashable {
         self.state = state
         self.reason = reason
         self.revision = revision
-        self.updateToken = updateToken?.description
+        self.updateToken = updateToken
         self.startedAt = startedAt
         self.registeredAt = registeredAt
         self.dueAt = dueAt
@@ -54,53 +54,20 @@ package struct SubscriptionResource: Sendable, Hashable {
     }
 }
 
-extension SubscriptionResource: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let deviceID = reader.required("device_id", .deviceID)
-        let mode = reader.required("mode", .word(SubscriptionMode.self))
-        let state = reader.required("state", .word(SubscriptionState.self))
-        let reason = reader.optional("reason", .string)
-        let revision = reader.required("revision", .int64)
-        let updateToken = reader.optional("update_token", .string)
-        let startedAt = reader.required("started_at", .time)
-        let registeredAt = reader.required("registered_at", .time)
-        let dueAt = reader.optional("due_at", .time)
-        let pendingSince = reader.optional("pending_since", .time)
-        let shownRevision = reader.optional("shown_revision", .int64)
-        let shownAt = reader.optional("shown_at", .time)
-        guard reader.finish(), let deviceID, let mode, let state, let revision, let startedAt, let registeredAt else {
-            return nil
-        }
-        self.init(
-            deviceID: deviceID,
-            mode: mode,
-            state: state,
-            reason: reason,
-            revision: revision,
-            startedAt: startedAt,
-            registeredAt: registeredAt,
-            dueAt: dueAt,
-            pendingSince: pendingSince,
-            shownRevision: shownRevision,
-            shownAt: shownAt
-        )
-        self.updateToken = updateToken
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("device_id", deviceID.rawValue)
-        fields.add("mode", mode.rawValue)
-        fields.add("state", state.rawValue)
-        fields.add("reason", reason)
-        fields.add("revision", revision)
-        fields.add("update_token", updateToken)
-        fields.add("started_at", startedAt)
-        fields.add("registered_at", registeredAt)
-        fields.add("due_at", dueAt)
-        fields.add("pending_since", pendingSince)
-        fields.add("shown_revision", shownRevision)
-        fields.add("shown_at", shownAt)
-        return fields.json
-    }
+extension SubscriptionResource: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("device_id", \.deviceID, .deviceID),
+        .required("mode", \.mode, .word(SubscriptionMode.self)),
+        .required("state", \.state, .word(SubscriptionState.self)),
+        .optional("reason", \.reason, .string),
+        .required("revision", \.revision, .int64),
+        .optional("update_token", \.updateToken, .string),
+        .required("started_at", \.startedAt, .time),
+        .required("registered_at", \.registeredAt, .time),
+        .optional("due_at", \.dueAt, .time),
+        .optional("pending_since", \.pendingSince, .time),
+        .optional("shown_revision", \.shownRevision, .int64),
+        .optional("shown_at", \.shownAt, .time),
+        make: Self.init
+    )
 }

@@ -212,55 +212,30 @@ package struct SubscriptionAnswer: Sendable, Hashable {
     }
 }
 
-extension SubscriptionAnswer: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let activityID = reader.required("activity_id", .activityID)
-        let deviceID = reader.required("device_id", .deviceID)
-        let mode = reader.required("mode", .word(SubscriptionMode.self))
-        let state = reader.required("state", .word(SubscriptionState.self))
-        let revision = reader.required("revision", .int64)
-        let activityState = reader.required("activity_state", .word(ActivityState.self))
-        let stale = reader.staleness()
-        guard reader.finish(), let activityID, let deviceID, let mode, let state, let revision, let activityState else {
-            return nil
+extension SubscriptionAnswer: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("activity_id", \.activityID, .activityID),
+        .required("device_id", \.deviceID, .deviceID),
+        .required("mode", \.mode, .word(SubscriptionMode.self)),
+        .required("state", \.state, .word(SubscriptionState.self)),
+        .required("revision", \.revision, .int64),
+        .required("activity_state", \.activityState, .word(ActivityState.self)),
+        .staleness(\.stale),
+        make: Self.init
+    )
+}
+
+extension Field {
+    /// `accepted`, and `reason` if that is false.
+    static func staleness(_ place: any KeyPath<Root, StaleReport?> & Sendable) -> Field where Value == StaleReport? {
+        Field { reader in
+            // Answers that were stored before this field existed belong to accepted reports.
+            _ = reader.optional("accepted", .bool)
+            return .some(reader.optional("reason", .word(StaleReport.self)))
+        } write: { root, writer in
+            let stale = root[keyPath: place]
+            writer.add("accepted", stale == nil)
+            writer.add("reason", stale?.rawValue)
         }
-        self.init(
-            activityID: activityID,
-            deviceID: deviceID,
-            mode: mode,
-            state: state,
-            revision: revision,
-            activityState: activityState,
-            stale: stale
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("activity_id", activityID.rawValue)
-        fields.add("device_id", deviceID.rawValue)
-        fields.add("mode", mode.rawValue)
-        fields.add("state", state.rawValue)
-        fields.add("revision", revision)
-        fields.add("activity_state", activityState.rawValue)
-        fields.add(stale)
-        return fields.json
-    }
-}
-
-extension ObjectReader {
-    /// Reads `reason`, which is there if `accepted` is false.
-    mutating func staleness() -> StaleReport? {
-        // Answers that were stored before this field existed belong to accepted reports.
-        _ = optional("accepted", .bool)
-        return optional("reason", .word(StaleReport.self))
-    }
-}
-
-extension ObjectWriter {
-    /// Adds `accepted`, and `reason` if it is false.
-    mutating func add(_ stale: StaleReport?) {
-        add("accepted", stale == nil)
-        add("reason", stale?.rawValue)
     }
 }

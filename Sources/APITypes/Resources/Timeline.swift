@@ -19,8 +19,6 @@ package struct TimelineEntry: Sendable, Hashable {
     package var at: Instant
     /// What happened. The set is open; `docs/reference/verdicts.md` lists it.
     package var kind: String
-    /// The same for people, in one sentence.
-    package var text: String
     /// The device that it happened to; nil if it concerns all.
     package var deviceID: DeviceID?
     package var revision: Revision?
@@ -61,7 +59,11 @@ package struct TimelineEntry: Sendable, Hashable {
     package var requestID: String?
     /// The W3C trace context of that request.
     package var traceParent: String?
+    /// What happened, for people, in one sentence.
+    package var text: String
+}
 
+extension TimelineEntry {
     package init(at: Instant, kind: String, text: String = "") {
         self.at = at
         self.kind = kind
@@ -127,71 +129,35 @@ extension Verdict: APIAnswer, FieldwiseValue {
     )
 }
 
-extension TimelineEntry: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let at = reader.required("at", .time)
-        let kind = reader.required("kind", .string)
-        let text = reader.required("text", .string)
-        var entry = TimelineEntry(at: at ?? Instant(microseconds: 0), kind: kind ?? "", text: text ?? "")
-        entry.deviceID = reader.optional("device_id", .deviceID)
-        entry.revision = reader.optional("revision", .int64)
-        entry.event = reader.optional("event", .string)
-        entry.urgency = reader.optional("urgency", .word(Urgency.self))
-        entry.hasAlert = reader.optional("alert", .bool)
-        entry.mustDeliver = reader.optional("must_deliver", .bool)
-        entry.timestamp = reader.optional("timestamp", .int64)
-        entry.mergedInto = reader.optional("merged_into", .int64)
-        entry.budgetClass = reader.optional("class", .string)
-        entry.priority = reader.optional("priority", .int)
-        entry.outcome = reader.optional("outcome", .string)
-        entry.status = reader.optional("status", .int)
-        entry.reason = reader.optional("reason", .string)
-        entry.explanation = reader.optional("explanation", .string)
-        entry.apnsID = reader.optional("apns_id", .string)
-        entry.apnsUniqueID = reader.optional("apns_unique_id", .string)
-        entry.latencyMilliseconds = reader.optional("latency_milliseconds", .double)
-        entry.delayMilliseconds = reader.optional("delay_milliseconds", .int64)
-        entry.segment = reader.optional("segment", .int)
-        entry.counts = reader.optional("counts", .map("A word", { $0 }, name: { $0 }, of: .int))
-        entry.requestID = reader.optional("request_id", .string)
-        entry.traceParent = reader.optional("traceparent", .string)
-        guard reader.finish() else { return nil }
-        self = entry
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("at", at)
-        fields.add("kind", kind)
-        fields.add("device_id", deviceID?.rawValue)
-        fields.add("revision", revision)
-        fields.add("event", event)
-        fields.add("urgency", urgency?.rawValue)
-        fields.add("alert", hasAlert)
-        fields.add("must_deliver", mustDeliver)
-        fields.add("timestamp", timestamp)
-        fields.add("merged_into", mergedInto)
-        fields.add("class", budgetClass)
-        fields.add("priority", priority)
-        fields.add("outcome", outcome)
-        fields.add("status", status)
-        fields.add("reason", reason)
-        fields.add("explanation", explanation)
-        fields.add("apns_id", apnsID)
-        fields.add("apns_unique_id", apnsUniqueID)
-        fields.add("latency_milliseconds", latencyMilliseconds)
-        fields.add("delay_milliseconds", delayMilliseconds)
-        fields.add("segment", segment)
-        fields.add("counts", counts.map(Self.json))
-        fields.add("request_id", requestID)
-        fields.add("traceparent", traceParent)
-        fields.add("text", text)
-        return fields.json
-    }
-
-    private static func json(_ counts: [String: Int]) -> JSONObject {
-        JSONObject(counts.sorted { $0.key < $1.key }.map { ($0.key, .number(JSONNumber($0.value))) })
-    }
+extension TimelineEntry: APIAnswer, FieldwiseValue {
+    package static let fields = Fields(
+        .required("at", \.at, .time),
+        .required("kind", \.kind, .string),
+        .optional("device_id", \.deviceID, .deviceID),
+        .optional("revision", \.revision, .int64),
+        .optional("event", \.event, .string),
+        .optional("urgency", \.urgency, .word(Urgency.self)),
+        .optional("alert", \.hasAlert, .bool),
+        .optional("must_deliver", \.mustDeliver, .bool),
+        .optional("timestamp", \.timestamp, .int64),
+        .optional("merged_into", \.mergedInto, .int64),
+        .optional("class", \.budgetClass, .string),
+        .optional("priority", \.priority, .int),
+        .optional("outcome", \.outcome, .string),
+        .optional("status", \.status, .int),
+        .optional("reason", \.reason, .string),
+        .optional("explanation", \.explanation, .string),
+        .optional("apns_id", \.apnsID, .string),
+        .optional("apns_unique_id", \.apnsUniqueID, .string),
+        .optional("latency_milliseconds", \.latencyMilliseconds, .double),
+        .optional("delay_milliseconds", \.delayMilliseconds, .int64),
+        .optional("segment", \.segment, .int),
+        .optional("counts", \.counts, .counts),
+        .optional("request_id", \.requestID, .string),
+        .optional("traceparent", \.traceParent, .string),
+        .required("text", \.text, .string),
+        make: Self.init
+    )
 }
 
 extension BudgetUse: APIAnswer, FieldwiseValue {

@@ -11,23 +11,16 @@ package struct ValidationRequest: Sendable, Hashable {
     }
 }
 
-extension ValidationRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let attributes = reader.optional("attributes", .object)
-        let contentState = reader.optional("content_state", .object)
-        if !reader.has("attributes"), !reader.has("content_state") {
+extension ValidationRequest: APIRequest, FieldwiseValue {
+    package static let fields = Fields(
+        .optional("attributes", \.attributes, .object),
+        .optional("content_state", \.contentState, .object),
+        rule: { reader in
+            guard !reader.has("attributes"), !reader.has("content_state") else { return }
             reader.refuse(code: FieldError.missing, message: "'attributes' or 'content_state' is required.")
-        }
-        guard reader.finish() else { return nil }
-        self.init(attributes: attributes, contentState: contentState)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("attributes", attributes)
-        fields.add("content_state", contentState)
-        return fields.json
-    }
+        },
+        make: Self.init
+    )
 }
 
 /// The result of checking content.

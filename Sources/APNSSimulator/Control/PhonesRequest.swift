@@ -1,6 +1,6 @@
 package import APITypes
 package import ActivityModel
-package import JSON
+import JSON
 
 /// `POST /phones`: phones to create, identical except for their numbers.
 package struct PhonesRequest: Sendable, Hashable {
@@ -46,59 +46,36 @@ package struct PhonesRequest: Sendable, Hashable {
     }
 }
 
-extension PhonesRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let count = reader.optional("count", .int.within(1...1_000_000))
+extension PhonesRequest: APIRequest, FieldwiseValue {
+    package static let fields = Fields(
+        .optional("count", \.count, .int.within(1...1_000_000), else: 1),
         // Leaves room for the number, because an id has at most 128 characters.
-        let prefix = reader.optional("prefix", .string(length: 1...100))
-        let first = reader.optional("first", .int.within(0...1_000_000_000))
-        let environment = reader.required("environment", .word(APNSEnvironment.self))
-        let bundleID = reader.required("bundle_id", .bundleID)
+        .optional("prefix", \.prefix, .string(length: 1...100), else: "phone-"),
+        .optional("first", \.first, .int.within(0...1_000_000_000), else: 1),
+        .required("environment", \.environment, .word(APNSEnvironment.self)),
+        .required("bundle_id", \.bundleID, .bundleID),
+        allTypes,
+        .optional("os_version", \.osVersion, .osVersion, else: OSVersion(18, 1)),
+        .optional("app_version", \.appVersion, .appVersion),
+        .optional("id_attribute", \.idAttribute, .string),
+        .optional("follows", \.follows, .list(of: .activityID), else: []),
+        .optional("start_tokens", \.startTokens, .bool, else: true),
+        .optional("frequent_pushes", \.frequentPushes, .bool, else: true),
+        .optional("user_prefix", \.userPrefix, .string(length: 1...100)),
+        rule: { reader in
+            let prefix = reader.peek("prefix", .string(length: 1...100))
+            guard let prefix, DeviceID(prefix) == nil else { return }
+            reader.refuse("prefix", code: FieldError.invalidValue, message: "a prefix must be a valid id")
+        },
+        make: Self.init
+    )
+
+    /// `type` for one, or `types`.
+    private static let allTypes = Field<PhonesRequest, [ActivityTypeName]> { reader in
         let type = reader.optional("type", .typeName)
         let types = reader.optional("types", .list(of: .typeName))
-        let osVersion = reader.optional("os_version", .osVersion)
-        let appVersion = reader.optional("app_version", .appVersion)
-        let idAttribute = reader.optional("id_attribute", .string)
-        let follows = reader.optional("follows", .list(of: .activityID))
-        let startTokens = reader.optional("start_tokens", .bool)
-        let frequentPushes = reader.optional("frequent_pushes", .bool)
-        let userPrefix = reader.optional("user_prefix", .string(length: 1...100))
-        if let prefix, DeviceID(prefix) == nil {
-            reader.refuse("prefix", code: FieldError.invalidValue, message: "a prefix must be a valid id")
-        }
-        guard reader.finish(), let environment, let bundleID else { return nil }
-        self.init(
-            count: count ?? 1,
-            prefix: prefix ?? "phone-",
-            first: first ?? 1,
-            environment: environment,
-            bundleID: bundleID,
-            types: (type.map { [$0] } ?? []) + (types ?? []),
-            osVersion: osVersion ?? OSVersion(18, 1),
-            appVersion: appVersion,
-            idAttribute: idAttribute,
-            follows: follows ?? [],
-            startTokens: startTokens ?? true,
-            frequentPushes: frequentPushes ?? true,
-            userPrefix: userPrefix
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("count", count)
-        fields.add("prefix", prefix)
-        fields.add("first", first)
-        fields.add("environment", environment.rawValue)
-        fields.add("bundle_id", bundleID.rawValue)
-        fields.add("types", words: types.map(\.rawValue))
-        fields.add("os_version", osVersion.description)
-        fields.add("app_version", appVersion?.description)
-        fields.add("id_attribute", idAttribute)
-        fields.add("follows", words: follows.map(\.rawValue))
-        fields.add("start_tokens", startTokens)
-        fields.add("frequent_pushes", frequentPushes)
-        fields.add("user_prefix", userPrefix)
-        return fields.json
+        return (type.map { [$0] } ?? []) + (types ?? [])
+    } write: { request, writer in
+        writer.add("types", words: request.types.map(\.rawValue))
     }
 }

@@ -138,7 +138,6 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
             batch.environment,
             batch.identity,
             due: due,
-            fence: batch.fence,
             wantsReceipts: batch.wantsReceipts
         ) { work in
             work.outcome
@@ -156,8 +155,7 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
             body: push.body,
             push.environment,
             push.identity,
-            deadline: push.deadline,
-            fence: push.fence
+            deadline: push.deadline
         )
         return answer.outcome
     }
@@ -293,17 +291,16 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
         body: [UInt8]?,
         _ environment: APNSEnvironment,
         _ identity: SigningIdentity,
-        deadline: Duration = APNSClient.channelDeadline,
-        fence: DepartureFence? = nil
+        deadline: Duration = APNSClient.channelDeadline
     ) async -> SingleAnswer {
         if let refusal = RequestRules.head(head) {
             return SingleAnswer(outcome: refusal)
         }
         let due = ContinuousClock.now + deadline
         return await underProviderToken(of: identity, until: due) { token in
-            await performOnce(head, token, body: body, environment, identity, due, fence)
+            await performOnce(head, token, body: body, environment, identity, due)
         } again: { _, token in
-            await performOnce(head, token, body: body, environment, identity, due, fence)
+            await performOnce(head, token, body: body, environment, identity, due)
         } missing: { outcome in
             SingleAnswer(outcome: outcome)
         } outcomes: { answer in
@@ -317,8 +314,7 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
         body: [UInt8]?,
         _ environment: APNSEnvironment,
         _ identity: SigningIdentity,
-        _ due: ContinuousClock.Instant,
-        _ fence: DepartureFence?
+        _ due: ContinuousClock.Instant
     ) async -> SingleAnswer {
         let answer = await perform(
             head,
@@ -327,8 +323,7 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
             body: body,
             environment,
             identity,
-            due: due,
-            fence: fence
+            due: due
         ) { work in
             if let exception = work.ledger.exceptions.first {
                 return SingleAnswer(outcome: exception.outcome)
@@ -385,7 +380,6 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
         _ environment: APNSEnvironment,
         _ identity: SigningIdentity,
         due: ContinuousClock.Instant,
-        fence: DepartureFence?,
         wantsReceipts: Bool = false,
         result: @escaping @Sendable (Work) -> Result
     ) async -> Result? {
@@ -402,7 +396,6 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
                             environment: environment,
                             identity: identity,
                             deadline: due,
-                            fence: fence,
                             wantsReceipts: wantsReceipts
                         ) { work in
                             cancellation.disarm()

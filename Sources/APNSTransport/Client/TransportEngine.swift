@@ -53,7 +53,6 @@ final class TransportEngine {
         environment: APNSEnvironment,
         identity: SigningIdentity,
         deadline: ContinuousClock.Instant,
-        fence: DepartureFence?,
         wantsReceipts: Bool,
         completion: @escaping (Work) -> Void
     ) -> (() -> Void)? {
@@ -63,7 +62,6 @@ final class TransportEngine {
             tokens: tokens,
             body: body,
             deadline: deadline,
-            fence: fence,
             wantsReceipts: wantsReceipts
         ) { [weak self] work in
             self?.metrics.record(work, environment: environment)

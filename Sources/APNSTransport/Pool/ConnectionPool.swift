@@ -113,14 +113,11 @@ final class ConnectionPool {
 
     /// The caller wants no more pushes to begin. Waiting pushes are not sent; pushes in flight keep their time.
     func withdraw(_ work: Work) {
-        withdraw(work, because: "the caller gave up")
-        finishIfComplete(work)
-    }
-
-    private func withdraw(_ work: Work, because reason: String) {
+        let reason = "the caller gave up"
         work.withdrawal = reason
         ready.remove(work)
         work.ledger.settleWaiting(PushOutcome(.notSent, detail: reason))
+        finishIfComplete(work)
     }
 
     /// Why waiting pushes have not left.
@@ -181,11 +178,6 @@ final class ConnectionPool {
         atMost limit: Int,
         now: ContinuousClock.Instant
     ) -> Int? {
-        guard work.fence?.isOpen(at: now) ?? true else {
-            withdraw(work, because: "the daemon no longer owns the work")
-            finishSoon(work)
-            return 0
-        }
         var sent = 0
         var isFull = true
         defer {

@@ -12,8 +12,6 @@ final class Work {
     let tokens: TokenBuffer?
     let body: SharedBytes?
     let deadline: ContinuousClock.Instant
-    /// Until when its pushes may leave; `nil`: until the deadline.
-    let fence: DepartureFence?
     /// Whether the caller wants Apple's ids and the latency of each push.
     private let wantsReceipts: Bool
     private let completion: (Work) -> Void
@@ -42,7 +40,6 @@ final class Work {
         tokens: TokenBuffer?,
         body: [UInt8]?,
         deadline: ContinuousClock.Instant,
-        fence: DepartureFence? = nil,
         wantsReceipts: Bool = false,
         completion: @escaping (Work) -> Void
     ) {
@@ -51,7 +48,6 @@ final class Work {
         self.tokens = tokens
         self.body = body.map { SharedBytes($0) }
         self.deadline = deadline
-        self.fence = fence
         self.wantsReceipts = wantsReceipts
         self.completion = completion
         ledger = BatchLedger(count: tokens?.count ?? 1)

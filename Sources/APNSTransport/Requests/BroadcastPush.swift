@@ -17,8 +17,6 @@ package struct BroadcastPush: Sendable {
     package var requestID: APNSRequestID?
     /// The time limit for the answer, from the call on.
     package var deadline: Duration
-    /// Until when the push may leave; `nil`: until the deadline.
-    package var fence: DepartureFence?
 
     /// Creates a push.
     package init(
@@ -31,8 +29,7 @@ package struct BroadcastPush: Sendable {
         expiration: Int64,
         body: [UInt8],
         requestID: APNSRequestID? = nil,
-        deadline: Duration = .seconds(10),
-        fence: DepartureFence? = nil
+        deadline: Duration = .seconds(10)
     ) {
         self.environment = environment
         self.identity = identity
@@ -44,7 +41,6 @@ package struct BroadcastPush: Sendable {
         self.body = body
         self.requestID = requestID
         self.deadline = deadline
-        self.fence = fence
     }
 
     /// The refusal to expect, found without asking Apple; `nil` if no rule is violated.

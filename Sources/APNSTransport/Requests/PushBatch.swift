@@ -10,8 +10,6 @@ package struct PushBatch: Sendable {
     package var tokens: TokenBuffer
     /// The time limit for the answers, from the call on. Pushes that have not left by then are never sent.
     package var deadline: Duration
-    /// Until when the pushes may leave; `nil`: until the deadline.
-    package var fence: DepartureFence?
     /// Whether every push gets a receipt in ``BatchOutcome/receipts``, with its latency. It costs a clock reading and a
     /// row per push, so use it for small batches.
     package var wantsReceipts: Bool
@@ -24,7 +22,6 @@ package struct PushBatch: Sendable {
         body: [UInt8],
         tokens: TokenBuffer,
         deadline: Duration = .seconds(10),
-        fence: DepartureFence? = nil,
         wantsReceipts: Bool = false
     ) {
         self.environment = environment
@@ -33,7 +30,6 @@ package struct PushBatch: Sendable {
         self.body = body
         self.tokens = tokens
         self.deadline = deadline
-        self.fence = fence
         self.wantsReceipts = wantsReceipts
     }
 

@@ -46,6 +46,13 @@ package struct PriorityDecision: Sendable, Hashable {
 
 /// Chooses the priority of a push.
 package enum PriorityRule {
+    /// The decision for every start.
+    package static let start = PriorityDecision(
+        priority: .ten,
+        reason: .start,
+        text: "A start goes out with priority 10."
+    )
+
     /// The decision for a routine change without an alert.
     package static let routine = PriorityDecision(
         priority: .five,
@@ -79,7 +86,7 @@ package enum PriorityRule {
     /// Decides for a push that does not depend on the budget; `nil` for any other.
     package static func withoutBudget(kind: ChangeKind, urgency: Urgency, hasAlert: Bool) -> PriorityDecision? {
         switch kind {
-        case .start: PriorityDecision(priority: .ten, reason: .start, text: "A start goes out with priority 10.")
+        case .start: start
         case .end: PriorityDecision(priority: .ten, reason: .end, text: "An end passes every budget.")
         case .update where urgency == .routine && !hasAlert: routine
         case .update: nil

@@ -33,10 +33,10 @@ package struct BodySizes: Sendable, Hashable {
         package var alerts: [AlertContent] = []
         /// Whether it is the last state, which only the end carries.
         package var isEnd = false
-        /// The largest relevance score that may be sent with it.
-        package var relevanceScore: JSONNumber?
+        /// The longest hints that may be sent with it.
+        package var hints = CardHints()
 
-        /// Creates a combination without alerts and score.
+        /// Creates a combination without alerts and hints.
         package init(type: ActivityTypeName, attributes: CompactJSON, delivery: Delivery) {
             self.type = type
             self.attributes = attributes
@@ -74,7 +74,7 @@ package struct BodySizes: Sendable, Hashable {
         let alerts = combination.alerts + [combination.startAlert].compactMap { $0 }
         return envelope + contentState.count + combination.attributes.count
             + AlertContent.bound(combination.type.rawValue)
-            + (combination.relevanceScore?.digits.utf8.count ?? 0) + (alerts.map(\.bound).max() ?? 0)
+            + combination.hints.bound + (alerts.map(\.bound).max() ?? 0)
     }
 
     /// An upper bound of all keys, dates, punctuation and the longest channel id together.
@@ -116,11 +116,8 @@ package struct BodySizes: Sendable, Hashable {
         _ alert: AlertContent?,
         _ combination: Combination
     ) -> LiveActivityBody.Content {
-        LiveActivityBody.Content(
-            contentState: contentState,
-            alert: alert,
-            staleAfterSeconds: 0,
-            relevanceScore: combination.relevanceScore
-        )
+        var hints = combination.hints
+        hints.staleAfterSeconds = 0
+        return LiveActivityBody.Content(contentState: contentState, alert: alert, hints: hints)
     }
 }

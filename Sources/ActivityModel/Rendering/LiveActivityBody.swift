@@ -20,22 +20,14 @@ package enum LiveActivityBody {
         package var contentState: CompactJSON
         /// The alert. Without one a start shows nothing (Apple, ActivityKit pushes).
         package var alert: AlertContent?
-        /// The state becomes stale this many seconds after the stamp; an end omits it.
-        package var staleAfterSeconds: Int?
-        /// Weight among the activities of the app; an end omits it.
-        package var relevanceScore: JSONNumber?
+        /// An end omits them.
+        package var hints: CardHints
 
         /// Creates a content from its parts.
-        package init(
-            contentState: CompactJSON,
-            alert: AlertContent? = nil,
-            staleAfterSeconds: Int? = nil,
-            relevanceScore: JSONNumber? = nil
-        ) {
+        package init(contentState: CompactJSON, alert: AlertContent? = nil, hints: CardHints = CardHints()) {
             self.contentState = contentState
             self.alert = alert
-            self.staleAfterSeconds = staleAfterSeconds
-            self.relevanceScore = relevanceScore
+            self.hints = hints
         }
     }
 
@@ -83,6 +75,23 @@ package enum LiveActivityBody {
     }
 }
 
+/// What a push tells the phone about a card beside its state and its alert.
+package struct CardHints: Sendable, Hashable {
+    /// The state becomes stale this many seconds after the stamp.
+    package var staleAfterSeconds: Int?
+    /// Weight among the activities of the app.
+    package var relevanceScore: JSONNumber?
+
+    /// Creates hints; by default none.
+    package init(staleAfterSeconds: Int? = nil, relevanceScore: JSONNumber? = nil) {
+        self.staleAfterSeconds = staleAfterSeconds
+        self.relevanceScore = relevanceScore
+    }
+
+    /// An upper bound of their bytes, without keys and dates.
+    var bound: Int { relevanceScore?.digits.utf8.count ?? 0 }
+}
+
 /// Writes `{"aps":{…}}` member by member.
 private struct BodyWriter {
     private var bytes: [UInt8] = []
@@ -108,10 +117,10 @@ private struct BodyWriter {
 
     mutating func add(_ content: LiveActivityBody.Content, timestamp: Timestamp) {
         if let alert = content.alert { add("alert", alert.wire) }
-        if let seconds = content.staleAfterSeconds {
+        if let seconds = content.hints.staleAfterSeconds {
             add("stale-date", .number(JSONNumber(timestamp + Int64(seconds))))
         }
-        if let score = content.relevanceScore { add("relevance-score", .number(score)) }
+        if let score = content.hints.relevanceScore { add("relevance-score", .number(score)) }
     }
 
     private mutating func addKey(_ key: StaticString) {

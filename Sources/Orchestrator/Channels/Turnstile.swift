@@ -21,7 +21,7 @@ final class Turnstile: Sendable {
         return try await work()
     }
 
-    private func enter() async {
+    func enter() async {
         await withCheckedContinuation { continuation in
             let isFree = state.withLock { state in
                 guard state.free > 0 else {
@@ -35,7 +35,7 @@ final class Turnstile: Sendable {
         }
     }
 
-    private func leave() {
+    func leave() {
         let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
             state.free += 1

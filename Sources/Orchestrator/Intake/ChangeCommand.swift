@@ -20,8 +20,7 @@ final class ChangeCommand: Sendable {
     let activityID: ActivityID
     let kind: Kind
     let alert: AlertContent?
-    let staleAfterSeconds: Int?
-    let relevanceScore: Double?
+    let hints: CardHints
     /// The activity's type.
     let type: TypeContext
     /// How long Tally accepts it while the intake fills up.
@@ -55,12 +54,10 @@ final class ChangeCommand: Sendable {
         switch change.body {
         case .update(let request):
             alert = request.alert
-            staleAfterSeconds = request.staleAfterSeconds.map(Int.init)
-            relevanceScore = request.relevanceScore
+            hints = CardHints(request)
         case .end(let request):
             alert = request.alert
-            staleAfterSeconds = nil
-            relevanceScore = nil
+            hints = CardHints()
         }
         idempotencyKey = change.idempotencyKey?.key
         scheduleID = change.scheduleID

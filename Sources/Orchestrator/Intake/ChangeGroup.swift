@@ -315,7 +315,7 @@ private struct IntakeDesk {
         combination.alerts =
             [change.command.alert, place.ridingAlert].compactMap { $0 } + place.openBarrierAlerts
         combination.isEnd = change.kind == .end
-        combination.relevanceScore = change.command.relevanceScore.flatMap(JSONNumber.init)
+        combination.hints = change.command.hints
         try BodySizes.check(change.contentState, in: combination)
     }
 
@@ -369,32 +369,32 @@ private struct IntakeDesk {
 
     private var insertion: Query {
         let commands = accepted.map(\.command)
+        var columns: [RowColumn] = [
+            .each("activity_key", accepted.map(\.activityKey)),
+            .each("revision", accepted.map(\.revision)),
+            .usually(ChangeKind.update.rawValue, "kind", accepted.map(\.kind.rawValue)),
+            .each("content_state", accepted.map { JSONText($0.contentState.bytes) }),
+            .rarely("alert", commands.map { $0.alert.map { JSONText($0.json.serialized()) } }),
+            .usually(Urgency.routine.rawValue, "urgency", accepted.map(\.urgency.rawValue)),
+            .usually(false, "must_deliver", accepted.map(\.mustDeliver)),
+            .rarely("dismiss_after", accepted.map { $0.dismissAfterSeconds.map(Int32.init) }),
+            .rarely("dismiss_at", accepted.map { $0.dismissAt?.stored }),
+            .rarely("event_time", accepted.map { $0.eventTime?.stored }),
+            .each("timestamp", accepted.map(\.timestamp)),
+            .rarely("min_interval", accepted.map { $0.minimumIntervalSeconds.map(Int32.init) }),
+            .each("request_id", commands.map { $0.origin?.requestID }),
+            .rarely("traceparent", commands.map { $0.origin?.trace?.description }),
+        ]
+        columns += CardHints.rows(commands.map(\.hints))
         return """
-            INSERT INTO changes (activity_key, revision, kind, content_state, alert, urgency, must_deliver, stale_after_seconds,
-                relevance_score, dismiss_after_seconds, dismiss_at, event_time, timestamp, stamped_at, accepted_at,
-                min_interval_seconds, request_id, traceparent)
+            INSERT INTO changes (activity_key, revision, kind, content_state, alert, urgency, must_deliver,
+                dismiss_after_seconds, dismiss_at, event_time, timestamp, stamped_at, accepted_at, min_interval_seconds,
+                request_id, traceparent, \(unescaped: CardHints.columns))
             SELECT u.activity_key, u.revision, u.kind::change_kind, u.content_state, u.alert, u.urgency::urgency,
-                   u.must_deliver, u.stale_after, u.score, u.dismiss_after, u.dismiss_at, u.event_time, u.timestamp,
+                   u.must_deliver, u.dismiss_after, u.dismiss_at, u.event_time, u.timestamp,
                    CASE WHEN u.timestamp IS NOT NULL THEN clock_timestamp() END, clock_timestamp(), u.min_interval,
-                   u.request_id, u.traceparent
-            FROM \(rows: [
-                .each("activity_key", accepted.map(\.activityKey)),
-                .each("revision", accepted.map(\.revision)),
-                .usually(ChangeKind.update.rawValue, "kind", accepted.map(\.kind.rawValue)),
-                .each("content_state", accepted.map { JSONText($0.contentState.bytes) }),
-                .rarely("alert", commands.map { $0.alert.map { JSONText($0.json.serialized()) } }),
-                .usually(Urgency.routine.rawValue, "urgency", accepted.map(\.urgency.rawValue)),
-                .usually(false, "must_deliver", accepted.map(\.mustDeliver)),
-                .rarely("stale_after", commands.map { $0.staleAfterSeconds.map(Int32.init) }),
-                .rarely("score", commands.map(\.relevanceScore)),
-                .rarely("dismiss_after", accepted.map { $0.dismissAfterSeconds.map(Int32.init) }),
-                .rarely("dismiss_at", accepted.map { $0.dismissAt?.stored }),
-                .rarely("event_time", accepted.map { $0.eventTime?.stored }),
-                .each("timestamp", accepted.map(\.timestamp)),
-                .rarely("min_interval", accepted.map { $0.minimumIntervalSeconds.map(Int32.init) }),
-                .each("request_id", commands.map { $0.origin?.requestID }),
-                .rarely("traceparent", commands.map { $0.origin?.trace?.description }),
-            ]) AS u
+                   u.request_id, u.traceparent, \(unescaped: CardHints.columns)
+            FROM \(rows: columns) AS u
             """
     }
 

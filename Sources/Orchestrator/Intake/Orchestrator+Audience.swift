@@ -180,19 +180,19 @@ struct AudienceChange: Sendable {
         // A statement of its own, whose snapshot is younger than the lock.
         let rows = try await connection.query(
             """
-            SELECT c.content_state, c.relevance_score
+            SELECT c.content_state, \(unescaped: CardHints.columns)
             FROM activities AS a JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = a.revision
             WHERE a.activity_key = \(facts.key)
             """
         )
-        guard let (content, score) = try rows.first(as: (JSONText, Double?).self) else { return }
+        guard let row = rows.first else { return }
         var combination = BodySizes.Combination(
             type: facts.typeName,
             attributes: facts.attributes,
             delivery: facts.delivery
         )
         combination.startAlert = alert
-        combination.relevanceScore = score.flatMap(JSONNumber.init)
-        try BodySizes.check(CompactJSON(stored: content.bytes), in: combination)
+        combination.hints = try CardHints(in: row, from: 1)
+        try BodySizes.check(CompactJSON(stored: try row.decode(JSONText.self, at: 0).bytes), in: combination)
     }
 }

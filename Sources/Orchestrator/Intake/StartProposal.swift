@@ -57,7 +57,7 @@ struct StartProposal: Sendable {
         )
         combination.startAlert = alert
         combination.alerts = [alert].compactMap { $0 }
-        combination.relevanceScore = request.relevanceScore.flatMap(JSONNumber.init)
+        combination.hints = CardHints(request)
         try BodySizes.check(CompactJSON(.object(contentState)), in: combination)
     }
 
@@ -197,11 +197,11 @@ struct StartProposal: Sendable {
 
     private func firstChange(_ activityKey: Int64) -> Query {
         """
-        INSERT INTO changes (activity_key, revision, kind, content_state, alert, urgency, stale_after_seconds,
-            relevance_score, timestamp, stamped_at, accepted_at, request_id, traceparent)
+        INSERT INTO changes (activity_key, revision, kind, content_state, alert, urgency,
+            \(unescaped: CardHints.columns), timestamp, stamped_at, accepted_at, request_id, traceparent)
         SELECT activity_key, 1, 'start', \(JSONValue.object(contentState).text)::json,
                \(alert?.json.text)::json, \((request.urgency ?? .routine).rawValue)::urgency,
-               \(request.staleAfterSeconds.map(Int32.init)), \(request.relevanceScore),
+               \(hints: CardHints(request)),
                nullif(stamp, 0), CASE WHEN stamp > 0 THEN clock_timestamp() END, clock_timestamp(),
                \(origin?.requestID), \(origin?.trace?.description)
         FROM activities WHERE activity_key = \(activityKey)

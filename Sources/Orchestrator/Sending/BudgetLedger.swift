@@ -55,7 +55,7 @@ struct GivenPriority: Sendable, Hashable {
 
 /// The subject of one decision: a change with or without its own alert, or the alert of an older change that rides on
 /// it.
-private struct BudgetItem {
+struct BudgetItem: Sendable {
     let revision: Revision
     let kind: ChangeKind
     let urgency: Urgency
@@ -77,6 +77,11 @@ private struct BudgetItem {
         urgency = .routine
         hasAlert = true
         priorities = [:]
+    }
+
+    /// The decision if the budget has no say in it; nil if it has.
+    var decisionWithoutBudget: PriorityDecision? {
+        PriorityRule.withoutBudget(kind: kind, urgency: urgency, hasAlert: hasAlert)
     }
 
     /// The items that decide the priority of a push, in this order, until one gives it priority 10.
@@ -147,8 +152,7 @@ struct BudgetLedger: Sendable {
     ) -> PushPriority? {
         let given = item.priorities[budgetClass]?.holding(hasAlert: item.hasAlert, under: activity.policy)
         if let given { return given }
-        let decision = PriorityRule.withoutBudget(kind: item.kind, urgency: item.urgency, hasAlert: item.hasAlert)
-        return decision.flatMap { $0.concernsBudget ? nil : $0.priority }
+        return item.decisionWithoutBudget.flatMap { $0.concernsBudget ? nil : $0.priority }
     }
 
     private func decide(

@@ -273,7 +273,6 @@ struct ChangeStore: Sendable {
     }
 
     private struct Row {
-        let kind: ChangeKind
         let timestamp: Timestamp?
         /// Seconds since the stamp was given.
         let age: Double
@@ -283,7 +282,16 @@ struct ChangeStore: Sendable {
         let lastStamp: Timestamp
         /// The database's clock.
         let now: Timestamp
-        let change: (Timestamp) -> ChangeToSend
+        /// The change, whatever its stamp will be.
+        let unstamped: ChangeToSend
+
+        var kind: ChangeKind { unstamped.kind }
+
+        func change(_ timestamp: Timestamp) -> ChangeToSend {
+            var change = unstamped
+            change.timestamp = timestamp
+            return change
+        }
 
         /// Nil if it must be stamped before it leaves.
         var changeUnderItsStamp: ChangeToSend? {
@@ -308,11 +316,11 @@ struct ChangeStore: Sendable {
     /// The columns that ``read(_:)`` reads.
     private static let columns = """
         SELECT c.revision, c.kind::text, c.content_state::text, c.alert::text, c.urgency::text, c.must_deliver,
-               c.stale_after_seconds, c.relevance_score, c.dismiss_after_seconds, extract(epoch FROM c.dismiss_at)::bigint,
+               c.dismiss_after_seconds, extract(epoch FROM c.dismiss_at)::bigint,
                clock_timestamp() - c.accepted_at, c.timestamp,
                coalesce(extract(epoch FROM clock_timestamp() - c.stamped_at), 0)::float8,
                clock_timestamp(), coalesce(\(isInOrder), false), a.stamp, given.classes, given.priorities,
-               given.reasons, given.ages, c.request_id, c.traceparent, c.is_sent
+               given.reasons, given.ages, c.request_id, c.traceparent, c.is_sent, \(CardHints.columns)
         FROM changes AS c JOIN activities AS a USING (activity_key)
         CROSS JOIN LATERAL (
             SELECT coalesce(array_agg(b.class::text), '{}') AS classes, coalesce(array_agg(b.priority), '{}') AS priorities,
@@ -323,60 +331,46 @@ struct ChangeStore: Sendable {
         """
 
     private static func read(_ rows: Rows) throws -> Row? {
-        for (
-            revision, kind, content, alert, urgency, mustDeliver, stale, score, dismissAfter, dismissAt, standing,
-            stamp, age, now, isInOrder, last, classes, given, reasons, ages, requestID, trace, isSent
+        guard let row = rows.first else { return nil }
+        let stamp = try row.decode(Int64?.self, at: 9)
+        let now = try row.decode(PGTimestamp.self, at: 11)
+        let change = ChangeToSend(
+            revision: try row.decode(at: 0),
+            kind: try .stored(row.decode(at: 1)),
+            contentState: CompactJSON(stored: Array(try row.decode(String.self, at: 2).utf8)),
+            alert: try row.decode(String?.self, at: 3).map { try AlertContent(json: JSONValue(parsing: $0)) },
+            urgency: try .stored(row.decode(at: 4)),
+            mustDeliver: try row.decode(at: 5),
+            timestamp: stamp ?? 0,
+            hints: try CardHints(in: row, from: 21),
+            dismissAfterSeconds: try row.decode(Int32?.self, at: 6).map(Int.init),
+            dismissAt: try row.decode(at: 7),
+            acceptedAt: .now - (try row.decode(Duration.self, at: 8)),
+            priorities: try priorities(row.decode(at: 14), row.decode(at: 15), row.decode(at: 16), row.decode(at: 17)),
+            readAt: now,
+            origin: RequestOrigin(stored: try row.decode(at: 18), try row.decode(at: 19)),
+            isSent: try row.decode(at: 20)
         )
-            in try rows.decoded(
-                as: (
-                    Int64, String, String, String?, String, Bool, Int32?, Double?, Int32?, Int64?, Duration, Int64?,
-                    Double, PGTimestamp, Bool, Int64, [String], [Int16], [String], [Double], String?, String?, Bool
-                ).self
-            )
-        {
-            var priorities: [BudgetClass: GivenPriority] = [:]
-            for (index, name) in classes.enumerated() {
-                priorities[try .stored(name)] = GivenPriority(
-                    stored: given[index],
-                    reasons[index],
-                    age: ages[index]
-                )
-            }
-            let known = priorities
-            let origin = RequestOrigin(stored: requestID, trace)
-            let accepted = ContinuousClock.now - standing
-            let kind: ChangeKind = try .stored(kind)
-            let contentState = CompactJSON(stored: Array(content.utf8))
-            let alert = try alert.map { try AlertContent(json: JSONValue(parsing: $0)) }
-            let urgency: Urgency = try .stored(urgency)
-            return Row(
-                kind: kind,
-                timestamp: stamp,
-                age: age,
-                isInOrder: isInOrder,
-                lastStamp: last,
-                now: now.microseconds / 1_000_000
-            ) { timestamp in
-                ChangeToSend(
-                    revision: revision,
-                    kind: kind,
-                    contentState: contentState,
-                    alert: alert,
-                    urgency: urgency,
-                    mustDeliver: mustDeliver,
-                    timestamp: timestamp,
-                    staleAfterSeconds: stale.map(Int.init),
-                    relevanceScore: score.flatMap(JSONNumber.init),
-                    dismissAfterSeconds: dismissAfter.map(Int.init),
-                    dismissAt: dismissAt,
-                    acceptedAt: accepted,
-                    priorities: known,
-                    readAt: now,
-                    origin: origin,
-                    isSent: isSent
-                )
-            }
+        return Row(
+            timestamp: stamp,
+            age: try row.decode(at: 10),
+            isInOrder: try row.decode(at: 12),
+            lastStamp: try row.decode(at: 13),
+            now: now.microseconds / 1_000_000,
+            unstamped: change
+        )
+    }
+
+    private static func priorities(
+        _ classes: [String],
+        _ given: [Int16],
+        _ reasons: [String],
+        _ ages: [Double]
+    ) throws -> [BudgetClass: GivenPriority] {
+        var priorities: [BudgetClass: GivenPriority] = [:]
+        for (index, name) in classes.enumerated() {
+            priorities[try .stored(name)] = GivenPriority(stored: given[index], reasons[index], age: ages[index])
         }
-        return nil
+        return priorities
     }
 }

@@ -1,24 +1,22 @@
 import ActivityModel
-import JSON
 import Postgres
 import Store
 
 /// A change with the stamp under which it leaves.
 struct ChangeToSend: Sendable {
     let revision: Revision
-    let kind: ChangeKind
+    var kind: ChangeKind
     let contentState: CompactJSON
-    let alert: AlertContent?
+    var alert: AlertContent?
     let urgency: Urgency
     /// Whether every destination is to get a push of its own for it.
-    let mustDeliver: Bool
+    var mustDeliver: Bool
     /// The aps timestamp, UNIX seconds. Committed before any push carries it.
-    let timestamp: Timestamp
-    let staleAfterSeconds: Int?
-    let relevanceScore: JSONNumber?
-    let dismissAfterSeconds: Int?
+    var timestamp: Timestamp
+    var hints: CardHints
+    var dismissAfterSeconds: Int?
     /// UNIX seconds.
-    let dismissAt: Timestamp?
+    var dismissAt: Timestamp?
     /// When it was accepted, as this daemon's own clock would have said.
     let acceptedAt: ContinuousClock.Instant
     /// The priorities that it was given already.
@@ -32,24 +30,15 @@ struct ChangeToSend: Sendable {
 
     /// The same state as an end that removes the card at once. It is for a card that leaves before its activity ends.
     var asEnd: ChangeToSend {
-        ChangeToSend(
-            revision: revision,
-            kind: .end,
-            contentState: contentState,
-            alert: nil,
-            urgency: urgency,
-            mustDeliver: false,
-            timestamp: timestamp + 1,
-            staleAfterSeconds: nil,
-            relevanceScore: nil,
-            dismissAfterSeconds: 0,
-            dismissAt: nil,
-            acceptedAt: acceptedAt,
-            priorities: priorities,
-            readAt: readAt,
-            origin: origin,
-            isSent: isSent
-        )
+        var end = self
+        end.kind = .end
+        end.alert = nil
+        end.mustDeliver = false
+        end.timestamp += 1
+        end.hints = CardHints()
+        end.dismissAfterSeconds = 0
+        end.dismissAt = nil
+        return end
     }
 
     /// The newest revision that a card has heard if this push fails. If the push was to bring the alert of `alert`,

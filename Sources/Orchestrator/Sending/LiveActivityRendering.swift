@@ -8,12 +8,9 @@ struct LiveActivityRendering: Sendable {
     let activity: ActivitySnapshot
 
     private var content: LiveActivityBody.Content {
-        LiveActivityBody.Content(
-            contentState: change.contentState,
-            alert: alert,
-            staleAfterSeconds: change.staleAfterSeconds ?? activity.policy.staleAfterSeconds,
-            relevanceScore: change.relevanceScore
-        )
+        var hints = change.hints
+        hints.staleAfterSeconds = hints.staleAfterSeconds ?? activity.policy.staleAfterSeconds
+        return LiveActivityBody.Content(contentState: change.contentState, alert: alert, hints: hints)
     }
 
     /// The body for a card that is there: an end if the change is one, else an update.

@@ -121,13 +121,32 @@ struct UserExportPages: Sendable {
     }
 
     private func cards(_ request: PageRequest) async throws -> Page<UserCard> {
+        try await ofDevices("subscriptions", Orchestrator.userCardColumns, request) { row in
+            try Orchestrator.userCard(in: row, from: 2)
+        }
+    }
+
+    private func starts(_ request: PageRequest) async throws -> Page<UserStart> {
+        try await ofDevices("starts", Orchestrator.startColumns, request) { row in
+            try Orchestrator.start(in: row, from: 2)
+        }
+    }
+
+    /// The rows `s` of a table about the user's devices `d` and their activities `a`. An item's columns begin at 2.
+    private func ofDevices<Item>(
+        _ table: String,
+        _ columns: String,
+        _ request: PageRequest,
+        _ item: (Row) throws -> Item
+    ) async throws -> Page<Item> {
         let after = try request.position(Int64.self, Int64.self)
         let rows = try await read(
             """
-            SELECT s.activity_key, s.device_key, a.activity_id, a.type_name, a.state::text,
-                   \(unescaped: Orchestrator.cardColumns)
+            SELECT s.activity_key, s.device_key, \(unescaped: columns)
             FROM \(devicesOf: user, in: app) AS d
-            CROSS JOIN LATERAL (SELECT * FROM subscriptions WHERE subscriptions.device_key = d.device_key OFFSET 0) AS s
+            CROSS JOIN LATERAL (
+                SELECT * FROM \(unescaped: table) AS o WHERE o.device_key = d.device_key OFFSET 0
+            ) AS s
             JOIN activities AS a ON \(unescaped: Query.byKey("a", "s", "activity_key"))
             WHERE \(after?.0)::bigint IS NULL OR (s.activity_key, -s.device_key) < (\(after?.0), -\(after?.1)::bigint)
             ORDER BY s.activity_key DESC, s.device_key LIMIT \(Int64(request.limit + 1))
@@ -136,12 +155,7 @@ struct UserExportPages: Sendable {
         let found = try rows.map { row in
             Keyed(
                 key: [String(try row.decode(Int64.self, at: 0)), String(try row.decode(Int64.self, at: 1))],
-                item: UserCard(
-                    activityID: ActivityID(stored: try row.decode(at: 2)),
-                    type: ActivityTypeName(stored: try row.decode(at: 3)),
-                    activityState: try .stored(row.decode(at: 4)),
-                    card: try Orchestrator.card(in: row, from: 5)
-                )
+                item: try item(row)
             )
         }
         return .cut(found, limit: request.limit, item: \.item, place: \.key)
@@ -181,27 +195,6 @@ struct UserExportPages: Sendable {
                     type: ActivityTypeName(stored: type),
                     state: try .stored(state)
                 )
-            )
-        }
-        return .cut(found, limit: request.limit, item: \.item, place: \.key)
-    }
-
-    private func starts(_ request: PageRequest) async throws -> Page<UserStart> {
-        let after = try request.position(Int64.self, Int64.self)
-        let rows = try await read(
-            """
-            SELECT s.activity_key, s.device_key, \(unescaped: Orchestrator.startColumns)
-            FROM \(devicesOf: user, in: app) AS d
-            CROSS JOIN LATERAL (SELECT * FROM starts WHERE starts.device_key = d.device_key OFFSET 0) AS s
-            JOIN activities AS a ON \(unescaped: Query.byKey("a", "s", "activity_key"))
-            WHERE \(after?.0)::bigint IS NULL OR (s.activity_key, -s.device_key) < (\(after?.0), -\(after?.1)::bigint)
-            ORDER BY s.activity_key DESC, s.device_key LIMIT \(Int64(request.limit + 1))
-            """
-        )
-        let found = try rows.map { row in
-            Keyed(
-                key: [String(try row.decode(Int64.self, at: 0)), String(try row.decode(Int64.self, at: 1))],
-                item: try Orchestrator.start(in: row, from: 2)
             )
         }
         return .cut(found, limit: request.limit, item: \.item, place: \.key)

@@ -24,14 +24,7 @@ extension Orchestrator {
         let sent = try results[5].first(as: (Int64, Int64).self).map { starts, pushes in
             SentToday(starts: Int(starts), pushes: Int(pushes))
         }
-        let cards = try results[1].map { row in
-            UserCard(
-                activityID: ActivityID(stored: try row.decode(at: 0)),
-                type: ActivityTypeName(stored: try row.decode(at: 1)),
-                activityState: try .stored(row.decode(at: 2)),
-                card: try Self.card(in: row, from: 3)
-            )
-        }
+        let cards = try results[1].map { row in try Self.userCard(in: row, from: 0) }
         let activities = try results[2].decoded(as: (String, String, String).self).map { id, type, state in
             UserActivity(
                 activityID: ActivityID(stored: id),
@@ -50,6 +43,19 @@ extension Orchestrator {
             sentToday: sent ?? SentToday(),
             isTruncated: devices.nextCursor != nil
                 || max(cards.count, activities.count, starts.count) > limit
+        )
+    }
+
+    /// The columns of a card with its activity.
+    static let userCardColumns = "a.activity_id, a.type_name, a.state::text, \(cardColumns)"
+
+    /// Reads ``userCardColumns``, which begin at a column.
+    static func userCard(in row: Row, from first: Int) throws -> UserCard {
+        UserCard(
+            activityID: ActivityID(stored: try row.decode(at: first)),
+            type: ActivityTypeName(stored: try row.decode(at: first + 1)),
+            activityState: try .stored(row.decode(at: first + 2)),
+            card: try card(in: row, from: first + 3)
         )
     }
 
@@ -106,7 +112,7 @@ extension Orchestrator {
 
     private static func cards(_ app: BundleID, devices: [String], _ limit: Int) -> Query {
         """
-        SELECT a.activity_id, a.type_name, a.state::text, \(unescaped: cardColumns)
+        SELECT \(unescaped: userCardColumns)
         FROM devices AS d JOIN subscriptions AS s USING (device_key) JOIN activities AS a USING (activity_key)
         WHERE d.bundle_id = \(app.rawValue) AND d.device_id = ANY(\(devices))
         ORDER BY s.activity_key DESC, s.device_key LIMIT \(limit + 1)

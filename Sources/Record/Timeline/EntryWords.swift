@@ -18,19 +18,25 @@ enum EntryWords {
         case "registered": registered(entry)
         case "shown":
             "The phone confirmed \(revision(entry).lowercased()): its card showed it \(milliseconds(Double(entry.delayMilliseconds ?? 0))) ms after its accept at the latest."
-        case Event.Kind.tokenDied.word:
-            "APNs says that the \(entry.event ?? "") token is no longer active (\(reason(entry)))."
-        case Event.Kind.tokenWaitOverdue.word: "The update token was not reported in time. It is still waited for."
-        case Event.Kind.scheduleFailed.word: "\(article(entry.event)) that was due was refused: \(reason(entry))."
-        case Event.Kind.channelLost.word: "Apple has lost the channel. Its cards cannot be told anything any more."
-        case Event.Kind.incompatibleVersion.word:
-            "\(revision(entry)) is withheld from apps \(entry.reason.map { "of version \($0)" } ?? "that do not say their version"): they could not decode it."
-        case Event.Kind.alertDropped.word:
-            "\(revision(entry)) went out without an older alert that was still owed: both together do not fit in a push."
-        case Event.Kind.channelRefused.word: "Apple refuses to make the channel: \(reason(entry))."
-        default: "\(entry.kind.split(separator: "_").joined(separator: " "))."
+        default: events[Event.Kind(stored: entry.kind)]?(entry) ?? "\(entry.kind.replacing("_", with: " "))."
         }
     }
+
+    /// The events that the timeline tells: those that say what nothing else there does.
+    static let events: [Event.Kind: @Sendable (TimelineEntry) -> String] = [
+        .tokenDied: { "APNs says that the \($0.event ?? "") token is no longer active (\(reason($0)))." },
+        .tokenWaitOverdue: { _ in "The update token was not reported in time. It is still waited for." },
+        .scheduleFailed: { "\(article($0.event)) that was due was refused: \(reason($0))." },
+        .channelLost: { _ in "Apple has lost the channel. Its cards cannot be told anything any more." },
+        .channelRefused: { "Apple refuses to make the channel: \(reason($0))." },
+        .incompatibleVersion: { entry in
+            let apps = entry.reason.map { "of version \($0)" } ?? "that do not say their version"
+            return "\(revision(entry)) is withheld from apps \(apps): they could not decode it."
+        },
+        .alertDropped: {
+            "\(revision($0)) went out without an older alert that was still owed: both together do not fit in a push."
+        },
+    ]
 
     // MARK: Changes
 

@@ -153,7 +153,7 @@ struct TimelineEntries {
         """
     }
 
-    /// Of the events those that say what nothing else here does. An activity that had the same id before has its own.
+    /// The ``EntryWords/events``. An activity that had the same id before has its own.
     private func events(_ place: Place) -> Query {
         """
         SELECT e.at, e.event_id, e.device_id,
@@ -164,16 +164,11 @@ struct TimelineEntries {
         WHERE e.bundle_id = \(subject.app.rawValue) AND e.activity_id = \(subject.activityID.rawValue)
           AND e.at >= (SELECT a.created_at FROM activities AS a WHERE a.activity_key = \(subject.activityKey))
           AND (\(devices == nil) OR e.device_id IS NULL OR e.device_id = ANY(\(devices?.ids ?? [])))
-          AND e.kind = ANY(\(Self.eventsTold.map(\.word)))
+          AND e.kind = ANY(\(EntryWords.events.keys.map(\.word)))
         AND (e.at, 3::int2, e.event_id) < (\(place.at), \(place.source), \(place.id))
         ORDER BY e.at DESC, e.event_id DESC LIMIT \(page.limit + 1)
         """
     }
-
-    private static let eventsTold: [Event.Kind] = [
-        .tokenDied, .tokenWaitOverdue, .scheduleFailed, .channelLost, .channelRefused, .incompatibleVersion,
-        .alertDropped,
-    ]
 
     /// The entries of the timeline itself. Of batches a device is told those that it was in, of broadcasts those that it
     /// could hear.

@@ -144,7 +144,7 @@ extension Registry {
                 appVersion: appVersion.flatMap { AppVersion($0) },
                 activitiesEnabled: enabled,
                 frequentPushesEnabled: frequent,
-                deviceToken: token.flatMap { PushToken(bytes: $0) },
+                deviceToken: token.flatMap { PushToken(bytes: $0)?.description },
                 createdAt: Instant(created),
                 updatedAt: Instant(updated)
             )
@@ -175,7 +175,7 @@ extension Registry {
             // The table allows what a token may have, so this is never nil.
             guard let token = PushToken(bytes: bytes) else { continue }
             tokens[key, default: [:]][ActivityTypeName(stored: type)] = StartTokenResource(
-                token: token,
+                token: token.description,
                 generation: generation,
                 state: try .stored(state),
                 registeredAt: Instant(registered)

@@ -43,7 +43,6 @@ struct Activities: AsyncParsableCommand {
         @Option(help: "Decides which of several activities a phone shows.") var relevanceScore: Double?
         @Flag(help: "Only say what would be sent, to whom and why so; write and send nothing.") var dryRun = false
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func request() throws -> StartRequest {
             let audience = Audience(
@@ -98,7 +97,6 @@ struct Activities: AsyncParsableCommand {
         @Flag(help: "Send it even if nothing changed.") var force = false
         @Flag(help: "Only say what would be sent, to whom and why so; write and send nothing.") var dryRun = false
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func request() throws -> UpdateRequest {
             UpdateRequest(
@@ -138,7 +136,6 @@ struct Activities: AsyncParsableCommand {
         @Option(help: "End it later, RFC 3339.") var at: Checked<Instant>?
         @Flag(help: "Only say what would be sent, to whom and why so; write and send nothing.") var dryRun = false
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func validate() throws {
             if dismissAfter != nil, dismissAt != nil {
@@ -173,7 +170,6 @@ struct Activities: AsyncParsableCommand {
 
         @Argument(help: "The activity.") var id: Checked<ActivityID>
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func run(_ session: Session) async throws {
             session.show(try await session.client.activity(session.app(), id.value))
@@ -188,9 +184,8 @@ struct Activities: AsyncParsableCommand {
 
         @Option(help: "Only those of one type.") var type: Checked<ActivityTypeName>?
         @Option(help: "Only those in one state: scheduled, live or ended.") var state: ActivityState?
-        @OptionGroup var app: AppOption
         @OptionGroup var page: PageOptions
-        @OptionGroup var global: GlobalOptions
+        @OptionGroup var app: AppOption
 
         func run(_ session: Session) async throws {
             let client = session.client

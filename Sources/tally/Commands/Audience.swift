@@ -38,7 +38,6 @@ extension Activities {
         @Option(help: "Makes a repeat of this very command harmless.") var idempotencyKey: String?
         @OptionGroup var alert: AlertOptions
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func validate() throws {
             if file != nil {

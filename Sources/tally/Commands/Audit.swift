@@ -16,9 +16,8 @@ struct Audit: AppCommand {
     @Option(help: "Only what was done with this API key; its id.") var keyID: String?
     @Option(help: "Only from then on: RFC 3339, or how long ago, such as 10m.") var since: Checked<Moment>?
     @Option(help: "Only until then: RFC 3339, or how long ago.") var until: Checked<Moment>?
-    @OptionGroup var app: AppOption
     @OptionGroup var page: PageOptions
-    @OptionGroup var global: GlobalOptions
+    @OptionGroup var app: AppOption
 
     func run(_ session: Session) async throws {
         let filter = AuditFilter(

@@ -19,7 +19,6 @@ struct Channels: AsyncParsableCommand {
         var environment: APNSEnvironment?
         @Option(help: "none or most_recent: what phones that were offline get.") var storage = ChannelStorage.mostRecent
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func run(_ session: Session) async throws {
             let request = ChannelRequest(environment: environment, storage: storage)
@@ -33,9 +32,8 @@ struct Channels: AsyncParsableCommand {
             examples: "tally channels list -o wide"
         )
 
-        @OptionGroup var app: AppOption
         @OptionGroup var page: PageOptions
-        @OptionGroup var global: GlobalOptions
+        @OptionGroup var app: AppOption
 
         func run(_ session: Session) async throws {
             session.show(try await session.client.channels(session.app(), page.request))
@@ -50,7 +48,6 @@ struct Channels: AsyncParsableCommand {
 
         @Argument(help: "Tally's id of the channel, a UUID.") var id: Checked<ChannelID>
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func run(_ session: Session) async throws {
             session.show(try await session.client.channel(session.app(), id.value))
@@ -65,7 +62,6 @@ struct Channels: AsyncParsableCommand {
 
         @Argument(help: "Tally's id of the channel, a UUID.") var id: Checked<ChannelID>
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func run(_ session: Session) async throws {
             try await session.client.deleteChannel(session.app(), id.value)
@@ -89,7 +85,6 @@ extension Channels {
         @Option(help: "sandbox or production; by default production if the app has it.")
         var environment: APNSEnvironment?
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func run(_ session: Session) async throws {
             let request = ReconcileRequest(environment: environment, dryRun: dryRun)

@@ -35,7 +35,6 @@ struct Devices: AsyncParsableCommand {
         @Flag(inversion: .prefixedNo, help: "Whether Live Activities are switched on.") var activities: Bool?
         @Flag(inversion: .prefixedNo, help: "Whether frequent pushes are allowed.") var frequentPushes: Bool?
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func validate() throws {
             if signedOut, user != nil { throw ValidationError("Give --user or --signed-out, not both.") }
@@ -69,9 +68,8 @@ struct Devices: AsyncParsableCommand {
         )
 
         @Option(help: "Only those of one user.") var user: Checked<UserID>?
-        @OptionGroup var app: AppOption
         @OptionGroup var page: PageOptions
-        @OptionGroup var global: GlobalOptions
+        @OptionGroup var app: AppOption
 
         func run(_ session: Session) async throws {
             session.show(try await session.client.devices(session.app(), user: user?.value, page.request))
@@ -86,7 +84,6 @@ struct Devices: AsyncParsableCommand {
 
         @Argument(help: "The device's id.") var id: Checked<DeviceID>
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func run(_ session: Session) async throws {
             session.show(try await session.client.device(session.app(), id.value))
@@ -101,7 +98,6 @@ struct Devices: AsyncParsableCommand {
 
         @Argument(help: "The device's id.") var id: Checked<DeviceID>
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func run(_ session: Session) async throws {
             try await session.client.deleteDevice(session.app(), id.value)
@@ -119,7 +115,6 @@ struct Devices: AsyncParsableCommand {
         @Argument(help: "The user's id.") var id: Checked<UserID>
         @OptionGroup var confirmation: ConfirmationOption
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func run(_ session: Session) async throws {
             let app = try session.app()

@@ -22,9 +22,8 @@ struct Events: AppCommand {
     @Option(help: "Only events of this kind; repeat for several.") var kind: [String] = []
     @Option(help: "Only from then on: RFC 3339, or how long ago, such as 10m.") var since: Checked<Moment>?
     @Flag(help: "Wait for more.") var follow = false
-    @OptionGroup var app: AppOption
     @OptionGroup var page: PageOptions
-    @OptionGroup var global: GlobalOptions
+    @OptionGroup var app: AppOption
 
     func run(_ session: Session) async throws {
         let query = EventQuery(

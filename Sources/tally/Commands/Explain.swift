@@ -14,9 +14,8 @@ extension Activities {
         @Argument(help: "The activity.") var id: Checked<ActivityID>
         @Option(help: "Only what concerns this device.") var device: Checked<DeviceID>?
         @Option(help: "Only what concerns the devices of this user.") var user: Checked<UserID>?
-        @OptionGroup var app: AppOption
         @OptionGroup var page: PageOptions
-        @OptionGroup var global: GlobalOptions
+        @OptionGroup var app: AppOption
 
         func validate() throws {
             if device != nil, user != nil { throw ValidationError("Give --device or --user, not both.") }

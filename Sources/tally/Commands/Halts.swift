@@ -16,9 +16,8 @@ struct Halts: AsyncParsableCommand {
             examples: "tally halts list"
         )
 
-        @OptionGroup var app: AppOption
         @OptionGroup var page: PageOptions
-        @OptionGroup var global: GlobalOptions
+        @OptionGroup var app: AppOption
 
         func run(_ session: Session) async throws {
             session.show(try await session.client.halts(of: session.app(), page.request))

@@ -20,7 +20,6 @@ struct Ingest: AppCommand {
     @Argument(help: "The file, or - for the standard input.") var path: String
     @OptionGroup var deadline: DeadlineOption
     @OptionGroup var app: AppOption
-    @OptionGroup var global: GlobalOptions
 
     func run(_ session: Session) async throws {
         let client = try session.patientClient(deadline: deadline.patience)

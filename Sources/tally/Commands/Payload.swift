@@ -27,7 +27,6 @@ struct Payload: AppCommand {
     @Option(help: "Which push.") var event = Event.update
     @Option(help: "The push to tokens or that to the channel; by default what the activity has.") var to: Destination?
     @OptionGroup var app: AppOption
-    @OptionGroup var global: GlobalOptions
 
     func run(_ session: Session) async throws {
         let app = try session.app()

@@ -21,7 +21,6 @@ struct PolicyCommand: AsyncParsableCommand {
 
         @Argument(help: "The type's name.") var name: Checked<ActivityTypeName>
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func run(_ session: Session) async throws {
             let policy = try await session.client.type(session.app(), name.value).policy.json
@@ -43,7 +42,6 @@ struct PolicyCommand: AsyncParsableCommand {
         @Argument(help: "The type's name.") var name: Checked<ActivityTypeName>
         @Option(help: "The keys to change, as JSON or @FILE; null sets one back to its default.") var set: JSONArgument?
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func run(_ session: Session) async throws {
             let app = try session.app()

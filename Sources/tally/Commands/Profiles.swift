@@ -23,7 +23,8 @@ struct Profiles: AsyncParsableCommand {
 
         @Argument(help: "Its name.") var name: String
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
+
+        var global: GlobalOptions { app.global }
 
         func change(_ profiles: inout ProfileFile, _ environment: [String: String]) throws -> String {
             guard let url = global.url ?? environment["TALLY_URL"] else {

@@ -27,7 +27,6 @@ struct Replay: AppCommand {
     @Option(help: ArgumentHelp("Write a line of JSON for each accepted post.", valueName: "file")) var log: String?
     @OptionGroup var deadline: DeadlineOption
     @OptionGroup var app: AppOption
-    @OptionGroup var global: GlobalOptions
 
     func validate() throws {
         guard speed > 0, speed.isFinite else { throw ValidationError("--speed must be a number over 0.") }

@@ -14,7 +14,6 @@ extension Users {
         @Argument(help: "The user's id.") var id: Checked<UserID>
         @OptionGroup var moment: RevocationMoment
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func run(_ session: Session) async throws {
             session.show(
@@ -34,7 +33,6 @@ extension Devices {
         @Argument(help: "The device's id.") var id: Checked<DeviceID>
         @OptionGroup var moment: RevocationMoment
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func run(_ session: Session) async throws {
             session.show(

@@ -16,9 +16,8 @@ struct Schedules: AsyncParsableCommand {
         )
 
         @Option(help: "Only those in one state: pending, done, cancelled or failed.") var state: ScheduleState?
-        @OptionGroup var app: AppOption
         @OptionGroup var page: PageOptions
-        @OptionGroup var global: GlobalOptions
+        @OptionGroup var app: AppOption
 
         func run(_ session: Session) async throws {
             session.show(try await session.client.schedules(session.app(), state: state, page.request))
@@ -33,7 +32,6 @@ struct Schedules: AsyncParsableCommand {
 
         @Argument(help: "The schedule's id, a UUID.") var id: Checked<ResourceUUID>
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func run(_ session: Session) async throws {
             session.show(try await session.client.schedule(session.app(), id.value.text))
@@ -48,7 +46,6 @@ struct Schedules: AsyncParsableCommand {
 
         @Argument(help: "The schedule's id, a UUID.") var id: Checked<ResourceUUID>
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func run(_ session: Session) async throws {
             try await session.client.cancelSchedule(session.app(), id.value.text)
@@ -67,7 +64,6 @@ extension Schedules {
 
         @Argument(help: "The schedule's id, a UUID.") var id: Checked<ResourceUUID>
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func run(_ session: Session) async throws {
             session.show(try await session.client.runSchedule(session.app(), id.value.text))

@@ -32,7 +32,6 @@ struct Send: AppCommand {
     @Option(help: "Makes a repeat of this very command harmless.") var idempotencyKey: String?
     @Flag(help: "Only check the request and print it; send nothing.") var dryRun = false
     @OptionGroup var app: AppOption
-    @OptionGroup var global: GlobalOptions
 
     func validate() throws {
         guard [device != nil, user != nil, token != nil].count(where: \.self) == 1 else {

@@ -12,7 +12,6 @@ struct Status: AppCommand {
     )
 
     @OptionGroup var app: AppOption
-    @OptionGroup var global: GlobalOptions
 
     func run(_ session: Session) async throws {
         let client = session.client

@@ -27,7 +27,6 @@ extension Activities {
         @Option(help: "The version of iOS.") var osVersion: Checked<OSVersion>?
         @Option(help: "The version of the app.") var appVersion: Checked<AppVersion>?
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func validate() throws { _ = try report() }
 
@@ -73,7 +72,6 @@ extension Activities {
         @Argument(help: "The activity.") var id: Checked<ActivityID>
         @Argument(help: "The device.") var device: Checked<DeviceID>
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func run(_ session: Session) async throws {
             try await session.client.unsubscribe(session.app(), id.value, device.value)
@@ -97,9 +95,8 @@ extension Activities {
                 """
         )
         var state: SubscriptionState?
-        @OptionGroup var app: AppOption
         @OptionGroup var page: PageOptions
-        @OptionGroup var global: GlobalOptions
+        @OptionGroup var app: AppOption
 
         func run(_ session: Session) async throws {
             let client = session.client

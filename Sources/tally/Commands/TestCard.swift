@@ -29,7 +29,6 @@ extension Activities {
         @Option(help: "How long to wait for the phone in each step, such as 2m. Default: 1m.") var timeout:
             Checked<Span>?
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func run(_ session: Session) async throws {
             let app = try session.app()

@@ -23,7 +23,6 @@ extension Devices {
         var topic: [Checked<TopicPattern>] = []
         @Option(help: "How long it is good, such as 10m; at most 1d. Default: 1h.") var ttl: Checked<Span>?
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func validate() throws {
             guard (1...RegistrationTicketRequest.maximumSeconds).contains(seconds) else {

@@ -15,9 +15,8 @@ struct Topics: AsyncParsableCommand {
             examples: "tally topics list --limit 20"
         )
 
-        @OptionGroup var app: AppOption
         @OptionGroup var page: PageOptions
-        @OptionGroup var global: GlobalOptions
+        @OptionGroup var app: AppOption
 
         func run(_ session: Session) async throws {
             session.show(try await session.client.topics(session.app(), page.request))
@@ -71,7 +70,6 @@ extension Users {
         @Argument(help: "The user's id.") var id: Checked<UserID>
         @OptionGroup var topics: TopicOptions
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func run(_ session: Session) async throws {
             try await topics.run(session) { app in
@@ -94,7 +92,6 @@ extension Devices {
         @Argument(help: "The device's id.") var id: Checked<DeviceID>
         @OptionGroup var topics: TopicOptions
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func run(_ session: Session) async throws {
             try await topics.run(session) { app in

@@ -22,9 +22,9 @@ extension Types {
         @Argument(help: ArgumentHelp("The later version.", valueName: "later")) var later: String?
         @OptionGroup var reading: SwiftReadingOptions
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         var appName: String? { app.app }
+        var global: GlobalOptions { app.global }
 
         mutating func run() async throws {
             do {

@@ -25,7 +25,6 @@ extension Types {
         @Option(help: "The oldest version of the app that understands it.") var minAppVersion: Checked<AppVersion>?
         @Flag(help: "Register it even if it breaks running activities.") var force = false
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         mutating func run() async throws {
             do {

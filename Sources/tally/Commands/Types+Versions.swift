@@ -11,9 +11,8 @@ extension Types {
         )
 
         @Argument(help: "The type's name.") var name: Checked<ActivityTypeName>
-        @OptionGroup var app: AppOption
         @OptionGroup var page: PageOptions
-        @OptionGroup var global: GlobalOptions
+        @OptionGroup var app: AppOption
 
         func run(_ session: Session) async throws {
             session.show(try await session.client.typeVersions(session.app(), name.value, page.request))
@@ -34,7 +33,6 @@ extension Types {
         @Argument(help: "The number of the version.") var version: Int
         @Flag(help: "Take it back.") var undo = false
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func run(_ session: Session) async throws {
             let request = TypeVersionRequest(retired: !undo)

@@ -28,7 +28,6 @@ struct Types: AsyncParsableCommand {
         @Option(help: "The oldest version of the app that understands it.") var minAppVersion: Checked<AppVersion>?
         @Flag(help: "Register it even if it breaks running activities.") var force = false
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func validate() throws {
             let schemas = [attributesSchema, contentStateSchema].compactMap { $0 }.count
@@ -63,9 +62,8 @@ struct Types: AsyncParsableCommand {
             examples: "tally types list"
         )
 
-        @OptionGroup var app: AppOption
         @OptionGroup var page: PageOptions
-        @OptionGroup var global: GlobalOptions
+        @OptionGroup var app: AppOption
 
         func run(_ session: Session) async throws {
             session.show(try await session.client.types(session.app(), page.request))
@@ -80,7 +78,6 @@ struct Types: AsyncParsableCommand {
 
         @Argument(help: "The type's name.") var name: Checked<ActivityTypeName>
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func run(_ session: Session) async throws {
             session.show(try await session.client.type(session.app(), name.value))
@@ -97,7 +94,6 @@ struct Types: AsyncParsableCommand {
         @Option(help: "JSON, or @FILE.") var attributes: JSONArgument?
         @Option(help: "JSON, or @FILE.") var contentState: JSONArgument?
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func validate() throws {
             if attributes == nil, contentState == nil {

@@ -18,7 +18,6 @@ struct Users: AsyncParsableCommand {
 
         @Argument(help: "The user's id.") var id: Checked<UserID>
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func run(_ session: Session) async throws {
             session.show(try await session.client.user(session.app(), id.value))
@@ -35,7 +34,6 @@ extension Users {
 
         @Argument(help: "The user's id.") var id: Checked<UserID>
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func run(_ session: Session) async throws {
             Console.print(json: try await session.client.exportUser(session.app(), id.value).json)

@@ -25,7 +25,6 @@ extension Activities {
         @Option(help: "When to give up, such as 10m. Default: never.") var timeout: Checked<Span>?
         @Flag(help: "Stop as soon as every phone has the newest state.") var untilCurrent = false
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func validate() throws {
             guard (0.1...3_600).contains(interval?.value.seconds ?? 5) else {

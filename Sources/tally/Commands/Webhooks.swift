@@ -27,7 +27,6 @@ struct Webhooks: AsyncParsableCommand {
         @Option(help: "The most events in one request, 1 to 1000.") var maxEvents = WebhookRequest.usualBatchSize
         @Flag(help: "Deliver nothing until you put it again without this.") var paused = false
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func validate() throws {
             guard WebhookRequest.batchSizes.contains(maxEvents) else {
@@ -58,9 +57,8 @@ struct Webhooks: AsyncParsableCommand {
             examples: "tally webhooks list"
         )
 
-        @OptionGroup var app: AppOption
         @OptionGroup var page: PageOptions
-        @OptionGroup var global: GlobalOptions
+        @OptionGroup var app: AppOption
 
         func run(_ session: Session) async throws {
             session.show(try await session.client.webhooks(session.app(), page.request))
@@ -75,7 +73,6 @@ struct Webhooks: AsyncParsableCommand {
 
         @Argument(help: "The webhook's id.") var id: Checked<WebhookID>
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func run(_ session: Session) async throws {
             session.show(try await session.client.webhook(session.app(), id.value))
@@ -90,7 +87,6 @@ struct Webhooks: AsyncParsableCommand {
 
         @Argument(help: "The webhook's id.") var id: Checked<WebhookID>
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func run(_ session: Session) async throws {
             try await session.client.deleteWebhook(session.app(), id.value)
@@ -110,7 +106,6 @@ extension Webhooks {
         @Argument(help: "The webhook's id.") var id: Checked<WebhookID>
         @Option(help: "From then on: RFC 3339, or how long ago, such as 2h.") var since: Checked<Moment>
         @OptionGroup var app: AppOption
-        @OptionGroup var global: GlobalOptions
 
         func run(_ session: Session) async throws {
             let time = since.value.instant()

@@ -39,17 +39,22 @@ struct ReplayPost: Sendable, Hashable {
     var contentState: JSONObject?
 }
 
-extension ReplayFile: APIRequest {
-    init?(reader: inout ObjectReader) {
-        let title = reader.optional("title", .string)
-        let note = reader.optional("note", .string)
-        let app = reader.optional("app", .bundleID)
-        let environment = reader.optional("environment", .word(APNSEnvironment.self))
-        let type = reader.required("type", .typeName)
-        let attributes = reader.required("attributes", .object)
-        let activities = reader.required("activities", .list(of: .object(ReplayActivity.self)))
-        let posts = reader.required("posts", .list(of: .object(ReplayPost.self)))
-        if let activities {
+extension ReplayFile: APIRequest, FieldwiseValue {
+    static let fields = Fields(
+        .optional("title", \.title, .string),
+        .optional("note", \.note, .string),
+        .optional("app", \.app, .bundleID),
+        .optional("environment", \.environment, .word(APNSEnvironment.self)),
+        .required("type", \.type, .typeName),
+        .required("attributes", \.attributes, .object),
+        .required("activities", \.activities, .list(of: .object(ReplayActivity.self))),
+        .required("posts", \.posts, .list(of: .object(ReplayPost.self))),
+        rule: checkLists,
+        make: Self.init
+    )
+
+    private static func checkLists(_ reader: inout ObjectReader) {
+        if let activities = reader.peek("activities", .list(of: .object(ReplayActivity.self))) {
             if activities.isEmpty {
                 reader.refuse("activities", code: FieldError.outOfRange, message: "At least one activity is expected.")
             }
@@ -57,20 +62,9 @@ extension ReplayFile: APIRequest {
                 reader.refuse("activities", code: FieldError.conflict, message: "Two activities have the same id.")
             }
         }
-        if let posts, let flaw = Self.flaw(in: posts) {
+        if let posts = reader.peek("posts", .list(of: .object(ReplayPost.self))), let flaw = Self.flaw(in: posts) {
             reader.refuse("posts", code: FieldError.invalidValue, message: flaw)
         }
-        guard reader.finish(), let type, let attributes, let activities, let posts else { return nil }
-        self.init(
-            title: title,
-            note: note,
-            app: app,
-            environment: environment,
-            type: type,
-            attributes: attributes,
-            activities: activities,
-            posts: posts
-        )
     }
 
     /// Why a list of posts cannot be played; nil if it can.
@@ -83,19 +77,6 @@ extension ReplayFile: APIRequest {
         }
         return nil
     }
-
-    var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("title", title)
-        fields.add("note", note)
-        fields.add("app", app?.rawValue)
-        fields.add("environment", environment?.rawValue)
-        fields.add("type", type.rawValue)
-        fields.add("attributes", attributes)
-        fields.add("activities", activities)
-        fields.add("posts", posts)
-        return fields.json
-    }
 }
 
 extension ReplayActivity: APIRequest, FieldwiseValue {
@@ -107,40 +88,20 @@ extension ReplayActivity: APIRequest, FieldwiseValue {
     )
 }
 
-extension ReplayPost: APIRequest {
-    init?(reader: inout ObjectReader) {
-        let atSeconds = reader.required("at_seconds", .seconds)
-        let kind = reader.required("kind", .word(ChangeKind.self))
-        let label = reader.optional("label", .string)
-        let urgency = reader.optional("urgency", .word(Urgency.self))
-        let mustDeliver = reader.optional("must_deliver", .bool)
-        let dismissAfterSeconds = reader.optional("dismiss_after_seconds", .seconds)
-        let alert = reader.optional("alert", .alert)
-        let contentState =
-            kind == .end ? reader.optional("content_state", .object) : reader.required("content_state", .object)
-        guard reader.finish(), let atSeconds, let kind else { return nil }
-        self.init(
-            atSeconds: atSeconds,
-            kind: kind,
-            label: label,
-            urgency: urgency,
-            mustDeliver: mustDeliver ?? false,
-            dismissAfterSeconds: dismissAfterSeconds,
-            alert: alert,
-            contentState: contentState
-        )
-    }
-
-    var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("at_seconds", atSeconds)
-        fields.add("kind", kind.rawValue)
-        fields.add("label", label)
-        fields.add("urgency", urgency?.rawValue)
-        if mustDeliver { fields.add("must_deliver", true) }
-        fields.add("dismiss_after_seconds", dismissAfterSeconds)
-        fields.add("alert", alert?.json)
-        fields.add("content_state", contentState)
-        return fields.json
-    }
+extension ReplayPost: APIRequest, FieldwiseValue {
+    static let fields = Fields(
+        .required("at_seconds", \.atSeconds, .seconds),
+        .required("kind", \.kind, .word(ChangeKind.self)),
+        .optional("label", \.label, .string),
+        .optional("urgency", \.urgency, .word(Urgency.self)),
+        .optional("must_deliver", \.mustDeliver, .bool, unless: false),
+        .optional("dismiss_after_seconds", \.dismissAfterSeconds, .seconds),
+        .optional("alert", \.alert, .alert),
+        .optional("content_state", \.contentState, .object),
+        rule: { reader in
+            guard reader.peek("kind", .word(ChangeKind.self)) != .end, !reader.has("content_state") else { return }
+            reader.refuse("content_state", code: FieldError.missing, message: "'content_state' is required.")
+        },
+        make: Self.init
+    )
 }

@@ -46,10 +46,11 @@ enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
     case wide
 }
 
-/// The app that the command works on.
+/// The app that the command works on, and the options of every command.
 struct AppOption: ParsableArguments {
     @Option(help: ArgumentHelp("The app's bundle id; else the one beside the address.", valueName: "bundle-id"))
     var app: String?
+    @OptionGroup var global: GlobalOptions
 }
 
 /// Selects one page of a list.

@@ -81,6 +81,7 @@ protocol AppCommand: ClientCommand {
 
 extension AppCommand {
     var appName: String? { app.app }
+    var global: GlobalOptions { app.global }
 }
 
 extension ClientCommand {

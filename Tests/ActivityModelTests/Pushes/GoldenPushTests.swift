@@ -182,8 +182,7 @@ struct GoldenPushTests {
                         body: .plain("2:1"),
                         sound: "chime.aiff"
                     ),
-                    staleAfterSeconds: 600,
-                    relevanceScore: 75
+                    hints: CardHints(staleAfterSeconds: 600, relevanceScore: 75)
                 ),
                 timestamp: stamp
             )

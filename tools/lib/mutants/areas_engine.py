@@ -12,9 +12,6 @@ ownership.expression("keeps-what-another-owns", OWNERSHIP, "row.epoch != held[ro
                      equivalent="a claim changes the owner, too, and no daemon's number is used twice")
 ownership.query("claims-over-another-claim", "Ownership/OwnershipStore.swift", "p.epoch = EXCLUDED.epoch - 1", "true")
 
-fence = Area("fence", "^APNSTransportTests[.]Fence")
-fence.expression("leaves-through-a-closed-fence", "APNSTransport/Pool/ConnectionPool.swift", "work.fence?.isOpen(at: now) ?? true", "true")
-
 leases = Area("leases", "^OrchestratorTests[.](Lease|SmallRing|PlainBroadcast|WorkerSlot|AcceptedWork|StampLock|GroupSize)")
 STORE = f"{SENDING}/SegmentStore.swift"
 leases.string("lapsed-lease-is-kept", STORE, "\\(s).lease_until < now()", "false")
@@ -231,4 +228,4 @@ reads.string("empty-ring-is-sought-to-the-end", f"{SENDING}/SmallRings/EmptyRing
 reads.string("names-are-sought-in-their-order", "Store/Fragments/AudienceCoverage.swift", "ORDER BY m.kind, m.member_id LIMIT 1", "ORDER BY m.member_key LIMIT 1")
 reads.string("names-begin-with-the-name", "Store/Fragments/AudienceCoverage.swift", ") = \\(memberID), false)", ") >= \\(memberID), false)")
 
-AREAS = [reads, ownership, fence, leases, ageing, stamping, walks, rings, merges, barriers, endings, starts, ledger, channels, failures, continuations, doctor]
+AREAS = [reads, ownership, leases, ageing, stamping, walks, rings, merges, barriers, endings, starts, ledger, channels, failures, continuations, doctor]

@@ -102,15 +102,8 @@ struct PushPlan {
     }
 
     private func start(_ input: LiveActivityBody.InputPush, _ devices: Int) -> PlannedPush {
-        let decision = PriorityRule.decide(
-            kind: .start,
-            urgency: change.urgency,
-            hasAlert: true,
-            remaining: 0,
-            reserve: 0
-        )
         let rendering = LiveActivityRendering(change: change, alert: change.alert, activity: activity)
-        return push(.start, to: .startTokens, devices, nil, decision, rendering.start(inputPush: input))
+        return push(.start, to: .startTokens, devices, nil, PriorityRule.start, rendering.start(inputPush: input))
     }
 
     // MARK: Updates and ends

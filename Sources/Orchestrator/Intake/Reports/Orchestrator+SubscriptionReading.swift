@@ -76,7 +76,7 @@ extension Orchestrator {
             state: try .stored(row.decode(at: first + 2)),
             reason: try row.decode(at: first + 3),
             revision: try row.decode(Int64?.self, at: first + 4) ?? 0,
-            updateToken: try row.decode([UInt8]?.self, at: first + 5).flatMap { PushToken(bytes: $0) },
+            updateToken: try row.decode([UInt8]?.self, at: first + 5).flatMap { PushToken(bytes: $0)?.description },
             startedAt: Instant(try row.decode(PGTimestamp.self, at: first + 6)),
             registeredAt: Instant(try row.decode(PGTimestamp.self, at: first + 7)),
             dueAt: try row.decode(PGTimestamp?.self, at: first + 8).map { Instant($0) },

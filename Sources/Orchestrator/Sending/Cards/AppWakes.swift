@@ -74,20 +74,7 @@ struct AppWakes: Sendable {
     /// - Returns: Nil where nothing may be sent now: sending is halted, or there is no signing key.
     private func batch() async throws -> (PushBatch, TimelineDetail)? {
         let activity = addressee.activity
-        let rows = try await orchestrator.database.query(
-            """
-            SELECT extract(epoch FROM clock_timestamp())::int8, EXISTS (
-                SELECT FROM sending_halts
-                WHERE bundle_id = \(activity.app.rawValue)
-                  AND environment = \(activity.environment.rawValue)::apns_environment)
-            """
-        )
-        guard let (now, isHalted) = try rows.first(as: (Int64, Bool).self), !isHalted else { return nil }
-        let identity: SigningIdentity
-        do {
-            identity = try await orchestrator.signing.identity(of: activity.app, activity.environment)
-        } catch let error as SigningKeyMissing {
-            orchestrator.logger.warning("apps are not woken", metadata: ["error": "\(error)"])
+        guard let (now, identity) = try await orchestrator.mayPush(activity, else: "apps are not woken") else {
             return nil
         }
         let detail = try await orchestrator.timeline.detail(of: activity.key, count: cards.count)
@@ -144,5 +131,30 @@ extension ActivityID {
     func mention(of type: ActivityTypeName) -> JSONObject {
         let name: JSONObject = ["activity_id": .string(rawValue), "type": .string(type.rawValue)]
         return ["tally": .object(name)]
+    }
+}
+
+extension Orchestrator {
+    /// The time by the database's clock and the key for a push to cards of an activity. Nil where nothing may be sent
+    /// now: sending is halted, or there is no signing key.
+    func mayPush(
+        _ activity: ActivityNames,
+        else complaint: Logger.Message
+    ) async throws -> (now: Int64, identity: SigningIdentity)? {
+        let rows = try await database.query(
+            """
+            SELECT extract(epoch FROM clock_timestamp())::int8, EXISTS (
+                SELECT FROM sending_halts
+                WHERE bundle_id = \(activity.app.rawValue)
+                  AND environment = \(activity.environment.rawValue)::apns_environment)
+            """
+        )
+        guard let (now, isHalted) = try rows.first(as: (Int64, Bool).self), !isHalted else { return nil }
+        do {
+            return (now, try await signing.identity(of: activity.app, activity.environment))
+        } catch let error as SigningKeyMissing {
+            logger.warning(complaint, metadata: ["error": "\(error)"])
+            return nil
+        }
     }
 }

@@ -119,20 +119,7 @@ struct OldCards: Sendable {
     /// - Returns: Nil where nothing may be sent now: sending is halted, or there is no signing key.
     private func batch(_ activity: Activity, _ cards: [OldCard]) async throws -> (PushBatch, TimelineDetail)? {
         let names = activity.names
-        let rows = try await orchestrator.database.query(
-            """
-            SELECT extract(epoch FROM clock_timestamp())::int8, EXISTS (
-                SELECT FROM sending_halts
-                WHERE bundle_id = \(names.app.rawValue)
-                  AND environment = \(names.environment.rawValue)::apns_environment)
-            """
-        )
-        guard let (now, isHalted) = try rows.first(as: (Int64, Bool).self), !isHalted else { return nil }
-        let identity: SigningIdentity
-        do {
-            identity = try await orchestrator.signing.identity(of: names.app, names.environment)
-        } catch let error as SigningKeyMissing {
-            orchestrator.logger.warning("old cards are not ended", metadata: ["error": "\(error)"])
+        guard let (now, identity) = try await orchestrator.mayPush(names, else: "old cards are not ended") else {
             return nil
         }
         let detail = try await orchestrator.timeline.detail(of: names.key, count: cards.count)

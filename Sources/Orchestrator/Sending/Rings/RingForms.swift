@@ -94,11 +94,7 @@ struct RingForms {
         let policy = pass.activity.policy
         if let decided = priorities[budgetClass]?.holding(hasAlert: hasAlert, under: policy) { return decided }
         let decided: PushPriority
-        if let decision = PriorityRule.withoutBudget(
-            kind: change.kind,
-            urgency: change.urgency,
-            hasAlert: hasAlert
-        ) {
+        if let decision = BudgetItem(change, hasAlert: hasAlert).decisionWithoutBudget {
             decided = decision.priority
             if decision.concernsBudget {
                 progress.add(

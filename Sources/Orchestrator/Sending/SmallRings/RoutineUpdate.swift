@@ -18,11 +18,11 @@ struct RoutineUpdate: Sendable {
     /// newest change `c`.
     static let columns = """
         a.activity_key, a.bundle_id, a.activity_id, a.environment::text, a.type_name, a.delivery::text,
-        a.attributes::text, t.policy::text, a.revision, c.content_state::text, c.stale_after_seconds,
-        c.relevance_score, c.timestamp, clock_timestamp() - c.accepted_at, clock_timestamp(), c.request_id, c.traceparent
+        a.attributes::text, t.policy::text, a.revision, c.content_state::text, c.timestamp,
+        clock_timestamp() - c.accepted_at, clock_timestamp(), c.request_id, c.traceparent, \(CardHints.columns)
         """
     /// How many ``columns`` there are.
-    static let columnCount = 17
+    static let columnCount = 15 + CardHints.columnCount
 
     /// The tables of the ``columns`` for the segment `s`, which somebody else selects.
     static let tables = """
@@ -116,15 +116,14 @@ struct RoutineUpdate: Sendable {
             alert: nil,
             urgency: .routine,
             mustDeliver: false,
-            timestamp: try row.decode(at: 12),
-            staleAfterSeconds: try row.decode(Int32?.self, at: 10).map(Int.init),
-            relevanceScore: try row.decode(Double?.self, at: 11).flatMap(JSONNumber.init),
+            timestamp: try row.decode(at: 10),
+            hints: try CardHints(in: row, from: 15),
             dismissAfterSeconds: nil,
             dismissAt: nil,
-            acceptedAt: .now - (try row.decode(Duration.self, at: 13)),
+            acceptedAt: .now - (try row.decode(Duration.self, at: 11)),
             priorities: [:],
-            readAt: try row.decode(at: 14),
-            origin: RequestOrigin(stored: try row.decode(at: 15), try row.decode(at: 16)),
+            readAt: try row.decode(at: 12),
+            origin: RequestOrigin(stored: try row.decode(at: 13), try row.decode(at: 14)),
             isSent: false
         )
     }
