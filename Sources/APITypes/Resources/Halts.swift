@@ -13,6 +13,8 @@ package struct HaltResource: Sendable, Hashable {
     package var probes: Int
     /// When it tries the next few.
     package var nextProbeAt: Instant
+    /// Whether sending will resume as soon as all rejected tokens have been put back.
+    package var isResuming: Bool
 
     package init(
         environment: APNSEnvironment,
@@ -20,7 +22,8 @@ package struct HaltResource: Sendable, Hashable {
         answers: Int,
         rejections: Int,
         probes: Int,
-        nextProbeAt: Instant
+        nextProbeAt: Instant,
+        isResuming: Bool
     ) {
         self.environment = environment
         self.haltedAt = haltedAt
@@ -28,6 +31,7 @@ package struct HaltResource: Sendable, Hashable {
         self.rejections = rejections
         self.probes = probes
         self.nextProbeAt = nextProbeAt
+        self.isResuming = isResuming
     }
 }
 
@@ -39,6 +43,7 @@ extension HaltResource: APIAnswer, FieldwiseValue {
         .required("rejections", \.rejections, .int),
         .required("probes", \.probes, .int),
         .required("next_probe_at", \.nextProbeAt, .time),
+        .required("resuming", \.isResuming, .bool),
         make: Self.init
     )
 }

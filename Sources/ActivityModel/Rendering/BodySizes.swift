@@ -1,4 +1,4 @@
-package import JSON
+import JSON
 
 /// The sizes of the largest bodies that Tally may ever render from one accepted state (promise 4).
 ///

@@ -77,12 +77,14 @@ enum HaltsPage {
             let address = Address("/console/halts", ["app": app])
             let fields = [("app", app), ("environment", environment)]
             let acts: HTML =
-                visit.allows(.operate)
+                halt.isResuming
+                ? "Tally puts the rejected tokens back."
+                : visit.allows(.operate)
                 ? Parts.action(visit, address, "Resume, and try rejected tokens again", fields: fields)
                     + Parts.action(visit, address, "Resume, and leave them", fields: fields + [("revive", "no")])
                 : "Resuming needs the scope 'operate'."
             return """
-                <tr><td>\(environment)</td><td>\(Parts.badge("halted", .bad))</td><td>\(Parts.when(halt.haltedAt, now: visit.now))</td>\
+                <tr><td>\(environment)</td><td>\(Parts.badge(halt.isResuming ? "resuming" : "halted", .bad))</td><td>\(Parts.when(halt.haltedAt, now: visit.now))</td>\
                 <td class="text">APNs rejected \(Parts.count(halt.rejections)) of \(Parts.count(halt.answers)) tokens.</td>\
                 <td>\(Parts.when(halt.nextProbeAt, now: visit.now))</td><td>\(acts)</td></tr>
                 """

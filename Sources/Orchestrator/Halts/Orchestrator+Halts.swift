@@ -6,6 +6,8 @@ import Store
 extension Orchestrator {
     /// Resumes sending for an app and environment. APNs had rejected too many tokens there (promise 9).
     ///
+    /// With very many rejected tokens it returns before sending resumes, and ``HaltPatrol`` does the rest.
+    ///
     /// `reviving`: whether tokens that were rejected on the way to the halt are tried again. Without it they stay
     /// rejected until their apps report them again. That is for a registry that is really full of bad tokens.
     ///
@@ -25,21 +27,22 @@ extension Orchestrator {
         let after = try page.position(APNSEnvironment.self)
         let rows = try await database.query(
             """
-            SELECT environment::text, halted_at, answers, rejections, probes, probe_at FROM sending_halts
+            SELECT environment::text, halted_at, answers, rejections, probes, probe_at, lifting IS NOT NULL FROM sending_halts
             WHERE bundle_id = \(app.rawValue) AND environment::text > \(after?.rawValue ?? "")
             ORDER BY environment::text LIMIT \(page.limit + 1)
             """
         )
         if rows.isEmpty { try await store.requireApp(app) }
-        let halts = try rows.decoded(as: (String, PGTimestamp, Int32, Int32, Int16, PGTimestamp).self)
-            .map { environment, halted, answers, rejections, probes, probe in
+        let halts = try rows.decoded(as: (String, PGTimestamp, Int32, Int32, Int16, PGTimestamp, Bool).self)
+            .map { environment, halted, answers, rejections, probes, probe, isResuming in
                 HaltResource(
                     environment: try .stored(environment),
                     haltedAt: Instant(halted),
                     answers: Int(answers),
                     rejections: Int(rejections),
                     probes: Int(probes),
-                    nextProbeAt: Instant(probe)
+                    nextProbeAt: Instant(probe),
+                    isResuming: isResuming
                 )
             }
         return .cut(halts, limit: page.limit) { [$0.environment.rawValue] }

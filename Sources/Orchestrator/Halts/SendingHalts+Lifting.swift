@@ -9,13 +9,22 @@ import Store
 ///
 /// The mark is in the database, so if a daemon dies, any other one resumes.
 extension SendingHalts {
+    /// How long a caller waits until tokens are revived.
+    static let patience = Duration.seconds(2)
+
     /// Resumes sending. `reviving`: revives the tokens that were rejected on the way to the halt and since.
     ///
+    /// It marks the halt, and revives tokens until `patience` is over. ``HaltPatrol`` revives the rest.
+    ///
     /// - Returns: False if nothing was halted.
-    func lift(_ scope: HaltScope, because reason: String, reviving: Bool) async throws -> Bool {
+    func lift(
+        _ scope: HaltScope,
+        because reason: String,
+        reviving: Bool,
+        patience: Duration = Self.patience
+    ) async throws -> Bool {
         guard try await begin(scope, because: reason, reviving: reviving) else { return false }
-        try await revive(scope)
-        try await finish(scope)
+        if try await revive(scope, until: uptime() + patience) { try await finish(scope) }
         return true
     }
 
@@ -27,8 +36,7 @@ extension SendingHalts {
         for (app, environment) in try rows.decoded(as: (String, String).self) {
             let scope = HaltScope(app: BundleID(stored: app), environment: try .stored(environment))
             do {
-                try await revive(scope)
-                try await finish(scope)
+                if try await revive(scope) { try await finish(scope) }
             } catch {
                 logger.failed("cannot lift a halt", error, Self.metadata(scope))
             }
@@ -67,19 +75,25 @@ extension SendingHalts {
     }
 
     /// Revives all suspects. Each batch is counted with it, so that the counts survive whoever revives them.
-    private func revive(_ scope: HaltScope) async throws {
-        try await reviveEach(scope, "revived_update_tokens", of: \.subscriptions)
-        try await reviveEach(scope, nil, of: \.withheld)
-        try await reviveEach(scope, "revived_start_tokens", of: \.startTokens)
+    ///
+    /// - Returns: False if `end` came first.
+    private func revive(_ scope: HaltScope, until end: Duration? = nil) async throws -> Bool {
+        try await reviveEach(scope, "revived_update_tokens", of: \.subscriptions, until: end)
+            && reviveEach(scope, nil, of: \.withheld, until: end)
+            && reviveEach(scope, "revived_start_tokens", of: \.startTokens, until: end)
     }
 
     /// Revives what one kind of statement finds. Each one starts at the end of the one before, so it need not read past
     /// the tokens that were revived already.
+    ///
+    /// - Parameter end: The uptime at which it stops.
+    /// - Returns: False if `end` came before the last one.
     private func reviveEach(
         _ scope: HaltScope,
         _ column: String?,
-        of statement: @escaping @Sendable (Revival) -> Query
-    ) async throws {
+        of statement: @escaping @Sendable (Revival) -> Query,
+        until end: Duration?
+    ) async throws -> Bool {
         var place: PGTimestamp?
         repeat {
             let start = place
@@ -106,9 +120,11 @@ extension SendingHalts {
                 return batch
             }
             // Another daemon has ended the halt.
-            guard let batch else { return }
+            guard let batch else { return true }
             place = batch.last
+            if let end, place != nil, uptime() >= end { return false }
         } while place != nil
+        return true
     }
 
     /// Ends the halt, and lets go what waits for its next probe.

@@ -42,7 +42,8 @@ final class SendingHalts: Sendable {
     let pushLease: Duration
     /// Identifies the counts of this daemon.
     private let daemon = UUID()
-    private let uptime: @Sendable () -> Duration
+    /// The time since the daemon began, which no change of the clock moves.
+    let uptime: @Sendable () -> Duration
     private let places = Mutex<[HaltScope: Place]>([:])
 
     init(

@@ -29,13 +29,13 @@ extension HaltResource: Listable {
     static let columns: [Table.Column] = [
         .init(title: "ENVIRONMENT"), .init(title: "HALTED"), .init(title: "REJECTIONS", isNumber: true),
         .init(title: "ANSWERS", isNumber: true), .init(title: "PROBES", isNumber: true, isExtra: true),
-        .init(title: "NEXT PROBE", isExtra: true),
+        .init(title: "NEXT PROBE", isExtra: true), .init(title: "RESUMING"),
     ]
 
     var row: [String] {
         [
             environment.rawValue, haltedAt.description, String(rejections), String(answers), String(probes),
-            nextProbeAt.description,
+            nextProbeAt.description, isResuming ? "yes" : "no",
         ]
     }
 }

@@ -275,6 +275,27 @@ struct SendingHaltTests {
         }
     }
 
+    @Test("Whoever lifts a halt does not wait until very many tokens are revived; the rest follows")
+    func manyTokens() async throws {
+        try await withHalt { world in
+            let rejected = try #require(try await states(world)["rejected"])
+            world.recorder.answerAll(with: nil)
+            let halts = world.sibling(settings: OrchestratorSettings(stretchSize: 10)).orchestrator.halts
+            let scope = HaltScope(app: world.app, environment: .production)
+            #expect(try await halts.lift(scope, because: "operator", reviving: true, patience: .zero))
+            #expect(try await states(world)["rejected"] == rejected - 10)
+            let listed = try await world.orchestrator.halts(of: world.app, PageRequest())
+            #expect(listed.items.map(\.isResuming) == [true])
+
+            try await halts.goOnLifting()
+            #expect(try await world.orchestrator.halts(of: world.app, PageRequest()).items.isEmpty)
+            #expect(try await world.events(.providerResumed).map { $0.detail["by"] } == ["operator"])
+            _ = world.recorder.take()
+            try await world.settle()
+            #expect(world.recorder.take().count == 400)
+        }
+    }
+
     @Test("A halt that cannot be lifted holds up no other")
     func failingLift() async throws {
         try await withHalt { world in
