@@ -263,7 +263,3 @@ extension Audience {
         return !own.isDisjoint(with: topics) && own.isSuperset(of: topicsAll) && own.isDisjoint(with: exceptTopics)
     }
 }
-
-extension Card {
-    fileprivate var isShown: Bool { !isEnded && !isGone }
-}

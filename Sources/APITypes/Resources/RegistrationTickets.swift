@@ -41,6 +41,7 @@ package struct RegistrationTicketRequest: Sendable, Hashable {
 extension RegistrationTicketRequest: APIRequest, FieldwiseValue {
     private static let namedActivities = FieldType<[ActivityID]>.list(of: .activityID)
         .counting(0...maximumActivities, "activities")
+    private static let lifetime = FieldType<Int64>.int64.within(1...maximumSeconds)
 
     package static let fields = Fields(
         .required("environment", \.environment, .word(APNSEnvironment.self)),
@@ -48,7 +49,7 @@ extension RegistrationTicketRequest: APIRequest, FieldwiseValue {
         .optional("user_id", \.userID, .userID),
         .optional("activities", \.activities, namedActivities),
         .optional("topics", \.topics, .topicPatterns),
-        .required("ttl_seconds", \.ttlSeconds, .int64.within(1...maximumSeconds)),
+        .required("ttl_seconds", \.ttlSeconds, lifetime),
         make: Self.init
     )
 }

@@ -21,7 +21,7 @@ extension SendingHalts {
         _ scope: HaltScope,
         because reason: String,
         reviving: Bool,
-        patience: Duration = Self.patience
+        patience: Duration = SendingHalts.patience
     ) async throws -> Bool {
         guard try await begin(scope, because: reason, reviving: reviving) else { return false }
         if try await revive(scope, until: uptime() + patience) { try await finish(scope) }
@@ -78,9 +78,10 @@ extension SendingHalts {
     ///
     /// - Returns: False if `end` came first.
     private func revive(_ scope: HaltScope, until end: Duration? = nil) async throws -> Bool {
-        try await reviveEach(scope, "revived_update_tokens", of: \.subscriptions, until: end)
-            && reviveEach(scope, nil, of: \.withheld, until: end)
-            && reviveEach(scope, "revived_start_tokens", of: \.startTokens, until: end)
+        guard try await reviveEach(scope, "revived_update_tokens", of: \.subscriptions, until: end),
+            try await reviveEach(scope, nil, of: \.withheld, until: end)
+        else { return false }
+        return try await reviveEach(scope, "revived_start_tokens", of: \.startTokens, until: end)
     }
 
     /// Revives what one kind of statement finds. Each one starts at the end of the one before, so it need not read past
