@@ -141,7 +141,7 @@ extension Universe {
                     $0.activity == match.id && (goodbye...first.turn.uptime).contains($0.shownAt)
                 }
                 guard hasCome else {
-                    throw BrokenPromise(6, "\(phone.id) was started for \(match.id), whose card it had reported as gone")
+                    throw BrokenPromise(6, "\(phone.id) was started for \(match.id), whose card was reported as gone")
                 }
             }
         }

@@ -28,9 +28,9 @@ extension Universe {
     /// delivered; but an end waits for nothing but what rides on it.
     private func checkTold(_ card: Card, of phone: Phone, _ match: Match, _ sendings: Sendings) throws {
         // Of tokens that were replaced nobody knows what became of the pushes to them.
-        guard card.isKnown, !card.isGone, !isHandedOver(card), card.tokens.count <= 1, let since = card.knownSince else {
-            return
-        }
+        guard card.isKnown, !card.isGone, !isHandedOver(card), card.tokens.count <= 1,
+            let since = card.knownSince
+        else { return }
         let told = match.accepted.filter { $0.alert != nil }
         let newest = told.max { $0.revision < $1.revision }
         let barriers = match.hasEnded ? [] : told.filter(\.mustDeliver)

@@ -140,7 +140,8 @@ extension Universe {
                 guard let index = phone.newestCard(of: match.id), let newest = match.newest else { continue }
                 let card = phone.cards[index]
                 // What listens to a channel that Apple has lost is out of reach until its app asks for another.
-                guard card.isKnown, !card.isGone, !isHandedOver(card), card.channel.map({ channels[$0] == true }) ?? true
+                guard card.isKnown, !card.isGone, !isHandedOver(card),
+                    card.channel.map({ channels[$0] == true }) ?? true
                 else { continue }
                 // A token that Apple has rejected waits for a report or an operator (promise 9).
                 guard card.updateToken.map({ !rejected.contains($0) }) ?? true else { continue }
@@ -193,7 +194,8 @@ extension Universe {
     /// bytes; nothing that is newer than an end leaves.
     private func checkTime() throws {
         // An old card takes nothing after the end that it was sent because a new one continues it.
-        let sent = apple.with { $0.sent }.filter { !hasContinuations || $0.push.event != "end" || $0.push.content != nil }
+        let sent = apple.with { $0.sent }
+            .filter { !hasContinuations || $0.push.event != "end" || $0.push.content != nil }
         // A post whose first answer got lost is younger than its number says.
         let revisions = Dictionary(
             matches.flatMap(\.accepted).map { ($0.score, $0.revision) },

@@ -76,13 +76,12 @@ enum HaltsPage {
             let environment = halt.environment.rawValue
             let address = Address("/console/halts", ["app": app])
             let fields = [("app", app), ("environment", environment)]
-            let acts: HTML =
-                halt.isResuming
-                ? "Tally puts the rejected tokens back."
-                : visit.allows(.operate)
+            let choices: HTML =
+                visit.allows(.operate)
                 ? Parts.action(visit, address, "Resume, and try rejected tokens again", fields: fields)
                     + Parts.action(visit, address, "Resume, and leave them", fields: fields + [("revive", "no")])
                 : "Resuming needs the scope 'operate'."
+            let acts = halt.isResuming ? "Tally puts the rejected tokens back." : choices
             return """
                 <tr><td>\(environment)</td><td>\(Parts.badge(halt.isResuming ? "resuming" : "halted", .bad))</td><td>\(Parts.when(halt.haltedAt, now: visit.now))</td>\
                 <td class="text">APNs rejected \(Parts.count(halt.rejections)) of \(Parts.count(halt.answers)) tokens.</td>\

@@ -87,8 +87,7 @@ extension SendingHalts {
     /// Revives what one kind of statement finds. Each one starts at the end of the one before, so it need not read past
     /// the tokens that were revived already.
     ///
-    /// - Parameter end: The uptime at which it stops.
-    /// - Returns: False if `end` came before the last one.
+    /// It stops at the uptime `end`, and returns false if tokens are left then.
     private func reviveEach(
         _ scope: HaltScope,
         _ column: String?,

@@ -119,7 +119,8 @@ struct AppVersionAdmission {
         )
         var types: [RegistryCaches.TypeKey: TypeContext] = [:]
         for (app, name) in try rows.decoded(as: (String, String).self) {
-            let type = try await orchestrator.registry.typeContext(BundleID(stored: app), ActivityTypeName(stored: name)) {
+            let name = ActivityTypeName(stored: name)
+            let type = try await orchestrator.registry.typeContext(BundleID(stored: app), name) {
                 try await connection.query($0)
             }
             types[type.key] = type

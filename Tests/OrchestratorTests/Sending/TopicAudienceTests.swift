@@ -318,7 +318,7 @@ struct TopicAudienceTests {
         }
     }
 
-    @Test("A card whose app reports it while its end waits for another try is ended all the same", arguments: ["aa01", "aa02"])
+    @Test("A card that is reported while its end waits for another try is ended", arguments: ["aa01", "aa02"])
     func reportedAgain(token: String) async throws {
         try await withWorld(policy: { $0.onUnfollow = .end }) { world in
             try await world.register("d1", token: "5a01", user: "ada")

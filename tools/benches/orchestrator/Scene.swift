@@ -158,6 +158,7 @@ struct Scene: Sendable {
     ///   - what: What that means, for the error.
     ///   - patience: After so long it is an error.
     ///   - interval: How often it is asked.
+    /// - Returns: When it was true.
     /// - Throws: ``Mistake`` when the patience is over.
     func work(
         until query: String,

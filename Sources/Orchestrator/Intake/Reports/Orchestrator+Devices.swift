@@ -42,7 +42,8 @@ extension Orchestrator {
     /// deleted since.
     func accept(_ reports: [ReportedDevice]) async -> [RegistrationGroup.Answer] {
         let limit = intakeLimit
-        return await intake.registrations.submit(reports.map { ($0.name, RegistrationGroup.Request($0, registry, self)) }) {
+        let requests = reports.map { ($0.name, RegistrationGroup.Request($0, registry, self)) }
+        return await intake.registrations.submit(requests) {
             _,
             backlog throws(Problem) in
             try limit.admit(.pressing, behind: backlog)

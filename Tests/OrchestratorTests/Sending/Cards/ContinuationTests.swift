@@ -151,7 +151,7 @@ struct ContinuationTests {
         }
     }
 
-    @Test("A report of the old card that comes during the hand-over leaves the new card its row", arguments: [false, true])
+    @Test("A report of the old card during the hand-over leaves the new card its row", arguments: [false, true])
     func besideHandOver(isEnd: Bool) async throws {
         try await withCard { world in
             try await begin(world)
@@ -262,7 +262,7 @@ struct ContinuationTests {
         case noStartToken, deadStartToken, switchedOff, otherEnvironment
     }
 
-    @Test("A card that cannot be continued is looked at no more until its device registers", arguments: Obstacle.allCases)
+    @Test("A card that cannot be continued is looked at again when its device registers", arguments: Obstacle.allCases)
     func hopeless(obstacle: Obstacle) async throws {
         try await withWorld(policy: { $0.continueAfterHours = Self.hours }) { world in
             try await world.register("d1", token: obstacle == .noStartToken ? nil : "5a01")
