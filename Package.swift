@@ -160,6 +160,15 @@ let package = Package(
             ]
         ),
 
+        // Channels at Apple.
+        .target(
+            name: "Channels",
+            dependencies: [
+                "APITypes", "APNSTransport", "ActivityModel", "JSON", "Postgres", "Store",
+                logging, metrics, serviceLifecycle,
+            ]
+        ),
+
         // Reads what the others have written.
         .target(
             name: "Record",
@@ -192,8 +201,8 @@ let package = Package(
         .target(
             name: "Orchestrator",
             dependencies: [
-                "APITypes", "ActivityModel", "APNSTransport", "Doctor", "JSON", "Ownership", "Postgres", "Record",
-                "Registry", "Store", "Webhooks", logging, metrics, serviceLifecycle,
+                "APITypes", "ActivityModel", "APNSTransport", "Channels", "Doctor", "JSON", "Ownership", "Postgres",
+                "Record", "Registry", "Store", "Webhooks", logging, metrics, serviceLifecycle,
             ]
         ),
         .target(name: "APITypes", dependencies: ["ActivityModel", "JSON", "SwiftContent"]),
@@ -356,16 +365,16 @@ let package = Package(
         .testTarget(
             name: "OrchestratorTests",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "Doctor", "JSON", "Orchestrator",
-                "OrchestratorTestSupport", "Ownership", "Postgres", "Record", "Registry", "Schema", "Store",
-                "TestSupport", "Webhooks", "tally-import", logging, metrics, metricsTestKit, serviceLifecycle,
+                "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "Doctor", "JSON",
+                "Orchestrator", "OrchestratorTestSupport", "Ownership", "Postgres", "Record", "Registry", "Schema",
+                "Store", "TestSupport", "Webhooks", "tally-import", logging, metrics, metricsTestKit, serviceLifecycle,
             ]
         ),
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "JSON", "Orchestrator", "Ownership",
-                "Postgres", "Registry", "Schema", "Store", "TestSupport", logging,
+                "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "JSON", "Orchestrator",
+                "Ownership", "Postgres", "Registry", "Schema", "Store", "TestSupport", logging,
             ]
         ),
         .testTarget(
@@ -463,9 +472,9 @@ if Context.environment["TALLY_BENCHES"] != nil {
         .executableTarget(
             name: "bench-orchestrator",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "BenchSupport", "Cryptography", "JSON", "LocalPostgres",
-                "Orchestrator", "Postgres", "Schema", "Store", "WebhookTransport", "Webhooks", logging, metrics,
-                serviceLifecycle,
+                "APITypes", "APNSTransport", "ActivityModel", "BenchSupport", "Channels", "Cryptography", "JSON",
+                "LocalPostgres", "Orchestrator", "Postgres", "Schema", "Store", "WebhookTransport", "Webhooks", logging,
+                metrics, serviceLifecycle,
             ],
             path: "tools/benches/orchestrator"
         ),
@@ -494,7 +503,7 @@ if Context.environment["TALLY_BENCHES"] != nil {
         .executableTarget(
             name: "bench-prototype",
             dependencies: [
-                "APNSTransport", "ActivityModel", "BenchSupport", "Cryptography", "EnginePrototype", "JSON",
+                "APNSTransport", "ActivityModel", "BenchSupport", "Channels", "Cryptography", "EnginePrototype", "JSON",
                 "Orchestrator", "Postgres", logging,
             ],
             path: "tools/benches/prototype/Bench"

@@ -1,4 +1,5 @@
 package import APITypes
+import Channels
 import Doctor
 package import Logging
 package import Metrics
@@ -13,8 +14,8 @@ package import Webhooks
 /// Accepts changes, keeps them, and gets every phone to show the newest one.
 ///
 /// One value for the whole daemon. Its operations are in the extensions in the folders beside this file: `Intake`
-/// (start, update, end, subscriptions), `Channels` and `Schedules`. Rooms of their own answer the others: `Registry`
-/// (apps, keys, types, devices), `Record`, `Webhooks` and `Doctor`.
+/// (start, update, end, subscriptions) and `Schedules`. Rooms of their own answer the others: `Registry` (apps, keys,
+/// types, devices), `Channels`, `Record`, `Webhooks` and `Doctor`.
 /// ``services`` run in the background.
 ///
 /// Operations throw `Problem` for mistakes of the caller and `PostgresError` when the database is away.
@@ -33,14 +34,8 @@ package final class Orchestrator: Sendable {
     let changes: ChangeStore
     let ledger: BudgetLedger
     let halts: SendingHalts
-    let sweeps: ChannelSweepStore
     let deliveries: DeliveryTimes
-    let channelGauges: ChannelGauges
-    /// Limits how many requests to Apple for channels of activities run at the same time. Making a channel is not
-    /// idempotent. A request that waits at Apple past its deadline is repeated, and then nobody knows the channel of
-    /// the first one.
-    let channelRequests = Turnstile(width: 32)
-    let heldConnections: HeldConnections
+    let channelRoom: Channels
     let record: Record
     /// The unchanging facts of activities, by their ids.
     let facts: ExpiringCache<ActivityFacts.Name, ActivityFacts>
@@ -80,11 +75,8 @@ package final class Orchestrator: Sendable {
         intake = Intake(database: database, wakeUps: wakeUps, skews: store.skews, segments: segments, logger: logger)
         changes = ChangeStore(database: database, skews: store.skews)
         ledger = BudgetLedger(database: database)
-        sweeps = ChannelSweepStore(database: database)
         dueWork = DueWork(database: database, settings: settings, logger: logger)
         deliveries = DeliveryTimes(factory: metrics)
-        channelGauges = ChannelGauges(factory: metrics)
-        heldConnections = HeldConnections(of: database.configuration.maximumConnections)
         partitions = PartitionKeeper(database: database, uptime: settings.uptime, logger: logger)
         record = Record(database: database, settings: settings, logger: logger)
         webhookRoom = Webhooks(
@@ -96,6 +88,18 @@ package final class Orchestrator: Sendable {
             isDue: { [dueWork] in dueWork.isDue(.webhooks) }
         )
         counter = DeliveryCounter(database: database)
+        channelRoom = Channels(
+            store: store,
+            apple: sender,
+            metrics: metrics,
+            deletions: dueWork.signals(of: .channelDeletions),
+            losses: dueWork.signals(of: .lostChannels),
+            wake: { [wakeUps] in wakeUps.signal() },
+            followers: { [counter] keys in
+                let counts = try await counter.cards(of: Dictionary(uniqueKeysWithValues: keys.map { ($0, nil) }))
+                return counts.mapValues(\.followers)
+            }
+        )
         facts = ExpiringCache(lifetime: .seconds(60), limit: 100_000) { ContinuousClock().now }
     }
 
@@ -111,7 +115,7 @@ package final class Orchestrator: Sendable {
             Dispatcher(orchestrator: self),
             dueWork,
             WorkNotifications(orchestrator: self),
-            ChannelSweeper(orchestrator: self),
+            channelRoom.duty,
             CardWatcher(orchestrator: self),
             ScheduleRunner(orchestrator: self),
             PushQueue(orchestrator: self),

@@ -22,6 +22,22 @@ package func repeating(
     }
 }
 
+/// Does some work after each signal, until the daemon stops.
+///
+/// A failure is logged as "cannot `what`". The next signal leads to another try.
+package func repeating(
+    _ what: String,
+    after signals: AsyncStream<Void>,
+    logger: Logger,
+    _ work: @escaping @Sendable () async throws -> Void
+) async {
+    await cancelWhenGracefulShutdown {
+        for await _ in signals {
+            do { try await work() } catch { logger.failed("cannot \(what)", error) }
+        }
+    }
+}
+
 extension Logger {
     /// Tells of work that failed and is done again anyway: a warning; at `debug` where the task was told to end, because
     /// that is what was in the way, and nothing that an operator could mend.

@@ -4,6 +4,7 @@ import ActivityModel
 import Postgres
 import TestSupport
 
+@testable import Channels
 @testable import Orchestrator
 @testable import Store
 
@@ -185,7 +186,7 @@ extension Universe {
         if hasContinuations { try await OldCards.claim(orchestrator).send(atOnce: 1) }
         let look = try await CardWatcher(orchestrator: orchestrator).look(mostWakes: CardWatcher.wakesAtOnce)
         for wakes in look.wakes { await wakes.send() }
-        let sweeper = ChannelSweeper(orchestrator: orchestrator)
+        let sweeper = ChannelSweeper(room: orchestrator.channelRoom)
         try await sweeper.sweepDue()
         try await sweeper.deleteDue()
         try await orchestrator.halts.share()
@@ -222,7 +223,7 @@ extension Universe {
         }
         if let wanted = try await orchestrator.segments.channelsToMake(among: [lease]).first {
             switch try await group.make(wanted) {
-            case .made(let made): _ = try await orchestrator.keep([made])
+            case .made(let made): _ = try await group.storeOrGiveBack([made])
             case .notMade(let outcome): try await group.settle(wanted, outcome)
             case .exceptions, .broadcast: break
             }

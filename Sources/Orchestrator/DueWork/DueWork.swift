@@ -52,11 +52,7 @@ final class DueWork: Service, CustomStringConvertible {
     ///
     /// A failure is logged as "cannot `what`". The next look leads to another try. For one caller.
     func each(_ kind: WorkKind, _ what: String, _ work: @escaping @Sendable () async throws -> Void) async {
-        await cancelWhenGracefulShutdown {
-            for await _ in self.signals(of: kind) {
-                do { try await work() } catch { self.logger.failed("cannot \(what)", error) }
-            }
-        }
+        await repeating(what, after: signals(of: kind), logger: logger, work)
     }
 
     /// Whether such work was due at the latest look.

@@ -13,7 +13,7 @@ enum WorkKind: String, CaseIterable, Sendable {
     case productionPushes = "pushes.production"
     /// For the ``CardWatcher``.
     case cards
-    /// For the ``ChannelSweeper``.
+    /// For ``Channels/duty``.
     case channelDeletions = "channels.deletion"
     case lostChannels = "channels.lost"
     /// For the ``HaltPatrol``: due for as long as there is a halt.

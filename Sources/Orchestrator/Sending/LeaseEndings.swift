@@ -1,3 +1,4 @@
+import Channels
 import Postgres
 
 /// The ways in which a lease ends before its time. None does anything to a lease that is lost.

@@ -1,3 +1,4 @@
+import Channels
 import Postgres
 import Store
 
@@ -24,7 +25,7 @@ struct PastActivity: Sendable {
             UPDATE channels SET delete_at = clock_timestamp()
             WHERE activity_key = \(activity.key) AND state = 'ready' AND delete_at IS NULL
             """,
-            ChannelTurn.withdrawal(of: activity.key),
+            ChannelRows.withdrawal(of: activity.key),
         ])
         let abandonment = StartAbandonment(database: orchestrator.database, activityKey: activity.key)
         let isMore = try await abandonment.run()

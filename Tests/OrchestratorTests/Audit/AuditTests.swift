@@ -8,6 +8,7 @@ import Registry
 import TestSupport
 import Testing
 
+@testable import Channels
 @testable import Orchestrator
 @testable import Store
 
@@ -119,7 +120,7 @@ struct AuditTests {
     @Test("What is refused leaves no entry, and nothing Tally does by itself does")
     func refused() async throws {
         try await withWorld { world in
-            _ = try await world.orchestrator.sweeps.claim(world.app, .production, record: [])
+            _ = try await world.orchestrator.channelRoom.sweeps.claim(world.app, .production, record: [])
             try await acting {
                 _ = try await problem {
                     _ = try await world.orchestrator.reconcileChannels(world.app, ReconcileRequest())

@@ -4,6 +4,7 @@ import OrchestratorTestSupport
 import TestSupport
 import Testing
 
+@testable import Channels
 @testable import Orchestrator
 
 private typealias Decision = ChannelComparison.Decision

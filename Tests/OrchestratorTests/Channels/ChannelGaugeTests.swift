@@ -5,6 +5,7 @@ import OrchestratorTestSupport
 import Postgres
 import Testing
 
+@testable import Channels
 @testable import Orchestrator
 
 @Suite("How many channels there are, for operators", .timeLimit(.minutes(2)))

@@ -6,6 +6,7 @@ import OrchestratorTestSupport
 import Postgres
 import Testing
 
+@testable import Channels
 @testable import Orchestrator
 
 extension World {
@@ -14,7 +15,7 @@ extension World {
     }
 
     fileprivate func sweep() async throws {
-        try await ChannelSweeper(orchestrator: orchestrator).sweepDue()
+        try await ChannelSweeper(room: orchestrator.channelRoom).sweepDue()
     }
 
     fileprivate func unused(_ storage: ChannelStorage = .mostRecent) async throws -> Int64? {

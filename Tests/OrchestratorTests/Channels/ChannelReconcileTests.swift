@@ -7,6 +7,7 @@ import Postgres
 import Record
 import Testing
 
+@testable import Channels
 @testable import Orchestrator
 @testable import Store
 
@@ -287,7 +288,7 @@ struct ChannelReconcileTests {
     )
     func service() async throws {
         try await withWorld { world in
-            let sweeper = ChannelSweeper(orchestrator: world.orchestrator)
+            let sweeper = ChannelSweeper(room: world.orchestrator.channelRoom)
             try await sweeper.sweepDue()
             #expect(try await world.number("SELECT count(*) FROM channel_sweeps") == 0)
             try await world.start(delivery: .channel)

@@ -8,6 +8,7 @@ import Postgres
 import TestSupport
 import Testing
 
+@testable import Channels
 @testable import Orchestrator
 @testable import Store
 
@@ -289,7 +290,7 @@ struct ChannelTests {
             try await world.end()
             try await world.settle()
             #expect(world.recorder.take().map(\.event) == ["end"])
-            let sweeper = ChannelSweeper(orchestrator: world.orchestrator)
+            let sweeper = ChannelSweeper(room: world.orchestrator.channelRoom)
             try await world.pass(grace - 60)
             try await sweeper.deleteDue()
             #expect(world.recorder.deletedChannels.isEmpty)
@@ -324,7 +325,7 @@ struct ChannelTests {
                 try await world.settle()
             }
             try await world.pass(301)
-            let sweeper = ChannelSweeper(orchestrator: world.orchestrator)
+            let sweeper = ChannelSweeper(room: world.orchestrator.channelRoom)
             world.recorder.answerDeletion(with: .failed(.noAnswer))
             try await sweeper.deleteDue()
             try await sweeper.deleteDue()
@@ -353,7 +354,7 @@ struct ChannelTests {
                 FROM generate_series(1, 45) AS n, unnest(enum_range(NULL::apns_environment)) AS environment
                 """
             )
-            let sweeper = ChannelSweeper(orchestrator: world.orchestrator)
+            let sweeper = ChannelSweeper(room: world.orchestrator.channelRoom)
             world.recorder.answerDeletion(with: .failed(.noAnswer))
             for _ in 1...4 { try await sweeper.deleteDue() }
             let deleted = world.recorder.deletedChannels.map(\.rawValue)

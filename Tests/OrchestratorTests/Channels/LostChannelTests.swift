@@ -8,6 +8,7 @@ import Record
 import TestSupport
 import Testing
 
+@testable import Channels
 @testable import Orchestrator
 @testable import Store
 
@@ -133,7 +134,8 @@ struct LostChannelTests {
             #expect(world.recorder.pushes(to: "channel2").map(\.score) == [1], "it waits for no card")
 
             try await world.report("d5", .channel, known: 1)
-            try await ChannelSweeper(orchestrator: world.sibling(settings: Self.stretches).orchestrator).endLostCards()
+            let sibling = world.sibling(settings: Self.stretches)
+            try await ChannelSweeper(room: sibling.orchestrator.channelRoom).endLostCards()
             #expect(try await over() == 4)
             #expect(try await world.subscription("d5") == "due")
             #expect(try await world.number("SELECT count(*) FROM channels WHERE ended_through IS NOT NULL") == 0)

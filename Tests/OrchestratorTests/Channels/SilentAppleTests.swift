@@ -5,6 +5,7 @@ import OrchestratorTestSupport
 import Postgres
 import Testing
 
+@testable import Channels
 @testable import Orchestrator
 @testable import Store
 
@@ -121,8 +122,9 @@ struct SilentAppleTests {
         try await withWorld { world in
             world.recorder.answerCreation(with: .failed(.noAnswer))
             let identity = try await world.orchestrator.signing.identity(of: world.app, .production)
+            let room = world.orchestrator.channelRoom
             let answer = try await problem {
-                try await world.orchestrator.makeChannel(world.app, .production, .none, signing: identity) { ask in
+                try await room.makeChannel(world.app, .production, .none, signing: identity) { ask in
                     _ = await ask()
                     throw PostgresError(.server, sqlState: "57014")
                 }

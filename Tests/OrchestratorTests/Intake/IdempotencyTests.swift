@@ -6,6 +6,7 @@ import Postgres
 import TestSupport
 import Testing
 
+@testable import Channels
 @testable import Orchestrator
 @testable import Store
 
@@ -203,7 +204,7 @@ struct IdempotencyTests {
             // Stands still with the key in its hand, as a daemon does that is paused while it asks Apple.
             let holder = Task {
                 try await world.database.withTransaction { connection in
-                    try await Orchestrator.holdKey(key, on: connection)
+                    try await Channels.holdKey(key, on: connection)
                     held.yield()
                     try await Task.sleep(for: .seconds(600))
                 }

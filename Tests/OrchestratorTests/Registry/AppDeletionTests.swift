@@ -8,6 +8,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import Channels
 @testable import Orchestrator
 @testable import Store
 
@@ -56,8 +57,9 @@ struct AppDeletionTests {
                         _ = try await world.orchestrator.createChannel(world.app, ChannelRequest())
                     } else {
                         // Without the comparison with Apple's list, which would be asked for first.
-                        for lease in try await world.orchestrator.sweeps.claimDue() {
-                            let pool = ChannelPool(orchestrator: world.orchestrator, lease: lease)
+                        let room = world.orchestrator.channelRoom
+                        for lease in try await room.sweeps.claimDue() {
+                            let pool = ChannelPool(room: room, lease: lease)
                             await #expect(throws: SigningKeyMissing.self) { try await pool.fill() }
                         }
                     }

@@ -7,6 +7,7 @@ import Record
 import TestSupport
 import Testing
 
+@testable import Channels
 @testable import Orchestrator
 @testable import Store
 
@@ -71,7 +72,7 @@ struct RetentionTests {
         try await world.settle()
         try await world.hurry()
         try await world.settle()
-        try await ChannelSweeper(orchestrator: world.orchestrator).deleteDue()
+        try await ChannelSweeper(room: world.orchestrator.channelRoom).deleteDue()
     }
 
     @Test("30 days after its end an activity is gone, with everything that belonged to it and nothing else")

@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import Channels
 import OrchestratorTestSupport
 import Postgres
 import Store
@@ -138,13 +139,12 @@ struct CardLockTests {
             let apnsID = try #require(try await world.word("SELECT apns_channel_id FROM channels"))
             world.recorder.loseChannel(apnsID)
             try await holdingFirst(world) {
-                _ = try await world.orchestrator.settleLoss(
+                _ = try await world.orchestrator.channelRoom.settleLoss(
                     of: ChannelID(stored: id),
                     APNSChannelID(stored: apnsID),
                     app: world.app,
                     .production,
-                    reason: "test",
-                    slot: nil
+                    reason: "test"
                 )
             }
             #expect(try await world.number("SELECT count(*) FROM subscriptions WHERE state = 'over'") == 3)

@@ -168,20 +168,20 @@ ledger.expression("repeat-spends", TURN, "change.kind == .end ? .ten : .five", "
 ledger.expression("assuring-spends", CATCH_UP, "change.kind == .end ? .ten : .five", ".ten")
 
 channels = Area("channels", "^OrchestratorTests[.](.*Channel|Broadcast|Hybrid)")
-ROWS = "Orchestrator/Channels/ChannelRows.swift"
+ROWS = "Channels/ChannelRows.swift"
 channels.query("used-channel-is-taken", ROWS, " AND activity_key IS NULL", "", at="AND state = 'ready' AND activity_key IS NULL AND delete_at IS NULL")
 channels.expression("end-keeps-the-channel", TURN, "change.kind == .end", "false", at="if change.kind == .end {")
 channels.expression("young-channel-is-gone", TURN, "channel.isSettled", "true", at="outcome.class == .channelGone, channel.isSettled")
 channels.expression("repeats-without-pause", TURN, "wait > .zero ? wait : nil", "nil")
-channels.expression("second-channel-is-forgotten", "Orchestrator/Channels/Orchestrator+ChannelMaking.swift",
-                    "!kept.stored.contains(one.wanted.id)", "false")
-MAKING = "Orchestrator/Channels/ChannelToMake.swift"
+channels.expression("second-channel-is-forgotten", f"{SENDING}/Broadcasts/SegmentGroup+Channels.swift",
+                    "!kept.stored.contains($0.wanted.id)", "false")
+MAKING = f"{SENDING}/Broadcasts/ChannelToMake.swift"
 channels.query("made-channel-wakes-no-start", MAKING, "OR NOT (", "OR (")
 channels.query("made-channel-forgets-changes", MAKING, "s.completed_revision < (", "s.completed_revision > (")
 channels.query("channel-is-made-after-the-end", MAKING, "a.state = 'live' AND ", "")
 channels.query("late-listener-is-owed-nothing", "Orchestrator/Intake/Reports/ReportRows.swift",
                "CASE WHEN known.revision < a.revision THEN 'due'::subscription_state ELSE 'riding' END", "'riding'::subscription_state")
-COMPARISON = "Orchestrator/Channels/ChannelComparison.swift"
+COMPARISON = "Channels/ChannelComparison.swift"
 channels.expression("young-channel-is-lost", COMPARISON, "record.since <= settled", "true", at="case (.ready, false) where record.since <= settled")
 channels.expression("young-deletion-is-repeated", COMPARISON, "record.since <= settled", "true", at="case (.deleted, true) where record.since <= settled")
 channels.expression("done-channel-is-lost", COMPARISON, "record.isDone", "false", at="if record.isDone")

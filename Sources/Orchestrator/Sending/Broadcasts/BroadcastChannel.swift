@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import Channels
 import Postgres
 import Store
 
@@ -35,7 +36,7 @@ extension BroadcastChannel {
                     AND c.starts_until <= now() AND c.starts_from < g.completed_revision),
                owed.due > \(crowd),
                clock_timestamp(),
-               coalesce(c.ready_at < clock_timestamp() - \(Duration.seconds(ChannelComparison.settlingTime)), false),
+               coalesce(c.ready_at < clock_timestamp() - \(Channels.settlingTime), false),
                (SELECT g.alert_stamp FROM segments AS g
                 WHERE g.activity_key = c.activity_key AND g.segment = \(SegmentRows.channelSegment)),
                (SELECT clock_timestamp() - g.pushed_at FROM segments AS g

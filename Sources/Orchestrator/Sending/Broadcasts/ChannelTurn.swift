@@ -1,6 +1,7 @@
 import APITypes
 import APNSTransport
 import ActivityModel
+import Channels
 import Logging
 import Postgres
 import Store
@@ -34,24 +35,11 @@ struct ChannelTurn: Sendable {
     /// A group has it made (``ChannelToMake``), unless the activity has ended meanwhile.
     private func leaveToGroup() async throws -> SegmentWorker.Turn {
         guard activity.state == .live else {
-            _ = try await orchestrator.database.execute(Self.withdrawal(of: activity.key))
+            _ = try await orchestrator.database.execute(ChannelRows.withdrawal(of: activity.key))
             return .idle
         }
         try await orchestrator.segments.queueAgain(lease)
         return .rested
-    }
-
-    /// The statement for an activity that ended before its channel was made: it needs none. Apple may have made one all
-    /// the same, and the answer was lost. So a sweep has to look, even if the app has no other channel.
-    static func withdrawal(of activityKey: Int64) -> Query {
-        """
-        WITH withdrawn AS (
-            DELETE FROM channels WHERE activity_key = \(activityKey) AND state = 'creating' RETURNING bundle_id, environment
-        )
-        INSERT INTO channel_sweeps (bundle_id, environment)
-        SELECT bundle_id, environment FROM withdrawn JOIN signing_keys USING (bundle_id, environment)
-        ON CONFLICT DO NOTHING
-        """
     }
 
     /// The channel is gone, so nobody who listens to it can be told anything any more.
@@ -180,14 +168,13 @@ struct ChannelTurn: Sendable {
         _ apnsID: APNSChannelID,
         because outcome: PushOutcome
     ) async throws -> SegmentWorker.Turn {
-        let loss = try await orchestrator.settleLoss(
+        let loss = try await orchestrator.channelRoom.settleLoss(
             of: channel.id,
             apnsID,
             app: activity.bundleID,
             activity.environment,
-            reason: outcome.words,
-            slot: slot
-        )
+            reason: outcome.words
+        ) { await slot.awaiting($0) }
         switch loss {
         case .settled: return .worked
         case .isThere: return .failed(reason: outcome.words)

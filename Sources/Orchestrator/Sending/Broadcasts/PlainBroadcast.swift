@@ -1,5 +1,6 @@
 import APNSTransport
 import ActivityModel
+import Channels
 import FoundationEssentials
 import Postgres
 import Store
@@ -95,7 +96,7 @@ extension PlainBroadcast {
         """
         SELECT \(unescaped: RoutineUpdate.columns), s.wakes, s.completed_revision, s.failures, s.lease_owner::text,
                n.channel_id::text, n.apns_channel_id, n.storage::text,
-               coalesce(n.ready_at < clock_timestamp() - \(Duration.seconds(ChannelComparison.settlingTime)), false)
+               coalesce(n.ready_at < clock_timestamp() - \(Channels.settlingTime), false)
         FROM unnest(\(keys)) AS l(activity_key)
         CROSS JOIN LATERAL (
             SELECT * FROM segments WHERE activity_key = l.activity_key AND segment = \(SegmentRows.channelSegment)

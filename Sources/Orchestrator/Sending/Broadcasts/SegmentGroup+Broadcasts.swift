@@ -1,5 +1,6 @@
 import APNSTransport
 import ActivityModel
+import Channels
 import Logging
 import Postgres
 import Store
@@ -42,14 +43,13 @@ extension SegmentGroup {
             )
         }
         if outcome.class == .channelGone, broadcast.isSettled {
-            let loss = try await orchestrator.settleLoss(
+            let loss = try await orchestrator.channelRoom.settleLoss(
                 of: broadcast.channelID,
                 broadcast.apnsID,
                 app: broadcast.activity.bundleID,
                 broadcast.activity.environment,
-                reason: outcome.words,
-                slot: slot
-            )
+                reason: outcome.words
+            ) { await slot.awaiting($0) }
             if case .settled = loss { return try await segments.queueAgain(broadcast.lease) }
         }
         try await backOff(broadcast.lease, afterFailures: broadcast.failures + 1, because: outcome)

@@ -1,5 +1,6 @@
 import APNSTransport
 import ActivityModel
+import Channels
 import Postgres
 import Store
 

@@ -7,7 +7,7 @@ import Store
 
 /// Compares the channels of an app in one environment with Apple's list, and does what ``ChannelComparison`` decides.
 struct ChannelReconciliation: Sendable {
-    let orchestrator: Orchestrator
+    let room: Channels
     let app: BundleID
     let environment: APNSEnvironment
     /// Nil: it only looks, and writes nothing, here or at Apple.
@@ -23,16 +23,16 @@ struct ChannelReconciliation: Sendable {
 
     /// - Throws: ``ListRefused``; ``LeaseLost``; ``SigningKeyMissing``.
     func run() async throws -> ChannelReport {
-        let identity = try await orchestrator.signing.identity(of: app, environment)
-        guard let listedAt = try await orchestrator.database.query("SELECT clock_timestamp()").single(PGTimestamp.self)
+        let identity = try await room.store.signing.identity(of: app, environment)
+        guard let listedAt = try await room.database.query("SELECT clock_timestamp()").single(PGTimestamp.self)
         else { throw LeaseLost() }
         let list: [APNSChannelID]
-        switch await orchestrator.sender.listChannels(environment: environment, identity: identity, bundleID: app) {
+        switch await room.apple.listChannels(environment: environment, identity: identity, bundleID: app) {
         case .failed(let outcome): throw ListRefused(outcome: outcome)
         case .listed(let ids): list = ids
         }
         // Our records are read after Apple's list, so that what was recorded meanwhile is not taken for unknown.
-        let records = try await ChannelRecords.read(app, environment, listed: list, from: orchestrator.database)
+        let records = try await ChannelRecords.read(app, environment, listed: list, from: room.database)
         let comparison = ChannelComparison(
             listed: list,
             records: records.channels,
@@ -53,7 +53,7 @@ struct ChannelReconciliation: Sendable {
         for decision in comparison.decisions {
             guard var finding = ChannelFinding(decision) else { continue }
             if let lease, finding.action != .keep, actionsLeft > 0 {
-                try await orchestrator.sweeps.renew(lease)
+                try await room.sweeps.renew(lease)
                 let result = await carryOut(decision)
                 finding.isDone = result == .done
                 finding.reason = result.reason
@@ -75,7 +75,7 @@ struct ChannelReconciliation: Sendable {
             case .lose, .settle, .deleteAgain, .deleteUnknown: break
             }
         }
-        try await orchestrator.database.withTransaction { connection in
+        try await room.database.withTransaction { connection in
             let results = try await connection.pipeline([
                 """
                 INSERT INTO unknown_channels (bundle_id, environment, apns_channel_id)
@@ -84,7 +84,7 @@ struct ChannelReconciliation: Sendable {
                 """,
                 Self.forgetting(forgotten, app, environment),
                 Self.news(in: app, environment),
-                orchestrator.sweeps.record(atApple: comparison.listed, under: lease),
+                room.sweeps.record(atApple: comparison.listed, under: lease),
             ])
             var events: [Event] = []
             let new = try results[2].decoded(as: String.self)
@@ -150,7 +150,7 @@ struct ChannelReconciliation: Sendable {
         do {
             return try await act(on: decision)
         } catch {
-            orchestrator.logger.error(
+            room.store.logger.error(
                 "a channel cannot be reconciled",
                 metadata: ["app": "\(app)", "error": "\(error)"]
             )
@@ -161,30 +161,29 @@ struct ChannelReconciliation: Sendable {
     private func act(on decision: ChannelComparison.Decision) async throws -> Result {
         switch decision {
         case .lose(let record, _):
-            switch try await orchestrator.settleLoss(
+            switch try await room.settleLoss(
                 of: record.id,
                 record.apnsID,
                 app: app,
                 environment,
-                reason: "not in Apple's list",
-                slot: nil
+                reason: "not in Apple's list"
             ) {
             case .settled: return .done
             case .isThere: return .notDone(reason: "Apple has it, although it is not in the list")
             case .unclear(let outcome): return Result(outcome)
             }
         case .settle(let record):
-            _ = try await orchestrator.database.execute(ChannelRows.settlement(of: record.id))
+            _ = try await room.database.execute(ChannelRows.settlement(of: record.id))
             return .done
         case .deleteAgain(let record):
-            _ = try await orchestrator.database.pipeline([
+            _ = try await room.database.pipeline([
                 """
                 UPDATE channels SET state = 'deleting', deleted_at = NULL, delete_at = clock_timestamp()
                 WHERE channel_id = \(record.id.rawValue)::uuid AND state IN ('deleted', 'lost')
                 """,
                 EventRows.insertion([.channelReclaimed(record.apnsID, of: subject)]),
             ])
-            return Result(try await orchestrator.deleteAtApple(app, environment, record.apnsID, record.id))
+            return Result(try await room.deleteAtApple(app, environment, record.apnsID, record.id))
         case .deleteUnknown(let id, _):
             return try await deleteUnknown(id)
         case .watch, .forget:
@@ -193,14 +192,14 @@ struct ChannelReconciliation: Sendable {
     }
 
     private func deleteUnknown(_ id: APNSChannelID) async throws -> Result {
-        let outcome = await orchestrator.sender.deleteChannel(
+        let outcome = await room.apple.deleteChannel(
             environment: environment,
-            identity: try await orchestrator.signing.identity(of: app, environment),
+            identity: try await room.store.signing.identity(of: app, environment),
             bundleID: app,
             channelID: id
         )
         if case .failed(let outcome) = outcome { return Result(outcome) }
-        _ = try await orchestrator.database.pipeline([
+        _ = try await room.database.pipeline([
             Self.forgetting([id.rawValue], app, environment),
             EventRows.insertion([.channelReclaimed(id, of: subject)]),
         ])

@@ -1,5 +1,6 @@
 import APNSTransport
 import ActivityModel
+import Channels
 import Postgres
 import Store
 
@@ -9,10 +10,12 @@ extension SegmentGroup {
     /// find.
     func make(_ wanted: ChannelToMake) async throws -> SmallSegment.Answer {
         let identity = try await orchestrator.signing.identity(of: wanted.app, wanted.environment)
-        let outcome = try await orchestrator.channelRequests.pass {
-            try Task.checkCancellation()
-            return await orchestrator.askForChannel(wanted, signing: identity, slot: slot)
-        }
+        let outcome = try await orchestrator.channelRoom.makeForActivity(
+            wanted.app,
+            wanted.environment,
+            wanted.storage,
+            signing: identity
+        ) { [slot] ask in await slot.awaiting(ask) }
         return switch outcome {
         case .created(let apnsID): .made(MadeChannel(wanted: wanted, apnsID: apnsID, identity: identity))
         case .failed(let outcome): .notMade(outcome)
@@ -24,7 +27,7 @@ extension SegmentGroup {
     /// - Returns: Whether some segments may be due again.
     func keep(_ made: [MadeChannel]) async -> Bool {
         do {
-            return try await orchestrator.keep(made)
+            return try await storeOrGiveBack(made)
         } catch {
             await withDiscardingTaskGroup { group in
                 for lease in made.map(\.wanted.lease) {
@@ -36,22 +39,39 @@ extension SegmentGroup {
         }
     }
 
+    /// Stores what Apple has made. If an activity does not need its channel any more, the channel joins those that are
+    /// ready for use.
+    ///
+    /// Runs in a task of its own, so that a channel is stored or given back even when the daemon stops (promise 11).
+    ///
+    /// - Returns: Whether some segments are due now.
+    /// - Throws: Errors of the database. Channels that are surely not stored are given back to Apple.
+    func storeOrGiveBack(_ made: [MadeChannel]) async throws -> Bool {
+        try await Task { [orchestrator] in
+            let kept: SegmentStore.Kept
+            do {
+                kept = try await orchestrator.segments.keep(made)
+            } catch {
+                await orchestrator.channelRoom.giveBack(made.map(\.atApple), because: error)
+                throw error
+            }
+            let others = made.filter { !kept.stored.contains($0.wanted.id) }
+            await orchestrator.channelRoom.keepForLater(others.map(\.atApple))
+            return kept.mayHaveMore
+        }.value
+    }
+
     /// Ends the lease of a segment whose channel Apple has not made. The starts of a hybrid activity look whether they
     /// still have to wait.
     func settle(_ wanted: ChannelToMake, _ outcome: PushOutcome) async throws {
         let activityKey = wanted.lease.activityKey
         try await orchestrator.database.withTransaction { connection in
-            let isNew = try await connection.execute(
-                """
-                UPDATE channels SET reason = \(outcome.words)
-                WHERE channel_id = \(wanted.id.rawValue)::uuid AND reason IS DISTINCT FROM \(outcome.words)
-                """
+            var statements = try await ChannelRows.refuse(
+                wanted.id,
+                of: activityKey,
+                reason: outcome.words,
+                on: connection
             )
-            var statements: [Query] = []
-            if isNew > 0 {
-                let refusal = Event.channelRefused(wanted.id, of: .activity(key: activityKey), reason: outcome.words)
-                statements.append(EventRows.insertion([refusal]))
-            }
             if wanted.delivery == .hybrid {
                 statements.append(SegmentRows.wake(activityKeys: [activityKey], segments: .rings))
             }

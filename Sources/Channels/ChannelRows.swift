@@ -1,12 +1,11 @@
-import APITypes
-import ActivityModel
-import Postgres
+package import ActivityModel
+package import Postgres
 import Store
 
 /// The statements by which channels change hands.
-enum ChannelRows {
+package enum ChannelRows {
     /// Gives an activity a channel that is ready and has never served anyone, or a new one that is to be made.
-    static func assignment(
+    package static func assignment(
         to activityKey: Int64,
         app: BundleID,
         _ environment: APNSEnvironment,
@@ -30,6 +29,52 @@ enum ChannelRows {
             WHERE NOT EXISTS (SELECT FROM channels WHERE activity_key = \(activityKey) AND lost_at IS NULL)
             """,
         ]
+    }
+
+    /// The statement that stores channels which Apple has made for activities, unless they have got others meanwhile.
+    /// It returns the ids of those that are stored.
+    package static func made(_ ids: [ChannelID], as apnsIDs: [APNSChannelID]) -> Query {
+        let (ids, apnsIDs) = (ids.map(\.rawValue), apnsIDs.map(\.rawValue))
+        return """
+            UPDATE channels AS c
+            SET state = 'ready', apns_channel_id = u.apns_channel_id, ready_at = clock_timestamp(), reason = NULL
+            FROM unnest(\(ids)::uuid[], \(apnsIDs)) AS u(channel_id, apns_channel_id)
+            WHERE \(unescaped: Query.byKey("c", "u", "channel_id")) AND c.channel_id = ANY(\(ids)::uuid[])
+              AND c.state = 'creating'
+            RETURNING c.channel_id::text
+            """
+    }
+
+    /// Records why Apple does not make the channel of an activity.
+    ///
+    /// - Returns: The statements that report it, for the same transaction. There are none if the reason is known.
+    package static func refuse(
+        _ id: ChannelID,
+        of activityKey: Int64,
+        reason: String,
+        on connection: PostgresConnection
+    ) async throws -> [Query] {
+        let isNew = try await connection.execute(
+            """
+            UPDATE channels SET reason = \(reason)
+            WHERE channel_id = \(id.rawValue)::uuid AND reason IS DISTINCT FROM \(reason)
+            """
+        )
+        guard isNew > 0 else { return [] }
+        return [EventRows.insertion([.channelRefused(id, of: .activity(key: activityKey), reason: reason)])]
+    }
+
+    /// The statement for an activity that ended before its channel was made: it needs none. Apple may have made one all
+    /// the same, and the answer was lost. So a sweep has to look, even if the app has no other channel.
+    package static func withdrawal(of activityKey: Int64) -> Query {
+        """
+        WITH withdrawn AS (
+            DELETE FROM channels WHERE activity_key = \(activityKey) AND state = 'creating' RETURNING bundle_id, environment
+        )
+        INSERT INTO channel_sweeps (bundle_id, environment)
+        SELECT bundle_id, environment FROM withdrawn JOIN signing_keys USING (bundle_id, environment)
+        ON CONFLICT DO NOTHING
+        """
     }
 
     /// Adds a channel that Apple has made and that has never been used. A deletion of the app waits, and then sees it.
@@ -74,7 +119,7 @@ enum ChannelRows {
     /// The condition on an activity `a` that its starts need not wait for its channel. That is so if the channel
     /// exists, or is not needed. It is also so if the activity is hybrid and Apple has refused the channel for half a
     /// minute. Then everyone is started by token.
-    static let mayStart = """
+    package static let mayStart = """
         (a.delivery = 'tokens' OR EXISTS (
             SELECT FROM channels AS c
             WHERE c.activity_key = a.activity_key AND (c.state = 'ready'

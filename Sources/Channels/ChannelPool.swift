@@ -11,7 +11,7 @@ import Store
 /// made by hand stay. The view `channel_pools` defines which storage the channels have: the one that the app's
 /// activities want by default. Nobody would use a channel of the other kind.
 struct ChannelPool: Sendable {
-    let orchestrator: Orchestrator
+    let room: Channels
     let lease: ChannelSweepLease
 
     /// Channels made in one sweep; more are made in the next one.
@@ -23,10 +23,10 @@ struct ChannelPool: Sendable {
     /// - Throws: ``LeaseLost``.
     func fill() async throws -> PushOutcome? {
         guard let (missing, storage) = try await shortage() else { return nil }
-        let identity = try await orchestrator.signing.identity(of: lease.app, lease.environment)
+        let identity = try await room.store.signing.identity(of: lease.app, lease.environment)
         for _ in 0..<min(missing, Self.batchSize) {
-            try await orchestrator.sweeps.renew(lease)
-            let outcome = try await orchestrator.makeChannel(
+            try await room.sweeps.renew(lease)
+            let outcome = try await room.makeChannel(
                 lease.app,
                 lease.environment,
                 storage,
@@ -35,7 +35,7 @@ struct ChannelPool: Sendable {
                 let outcome = await ask()
                 if case .created(let apnsID) = outcome {
                     _ = try await ChannelRows.insert(apnsID, app: lease.app, lease.environment, storage) {
-                        try await orchestrator.database.query($0)
+                        try await room.database.query($0)
                     }
                 }
                 return outcome
@@ -46,7 +46,7 @@ struct ChannelPool: Sendable {
     }
 
     private func shortage() async throws -> (missing: Int, storage: ChannelStorage)? {
-        let rows = try await orchestrator.database.query(
+        let rows = try await room.database.query(
             """
             SELECT wanted - unused, storage::text FROM channel_pools
             WHERE bundle_id = \(lease.app.rawValue) AND environment = \(lease.environment.rawValue)::apns_environment

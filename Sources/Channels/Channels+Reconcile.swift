@@ -3,21 +3,21 @@ package import ActivityModel
 import Postgres
 package import Store
 
-extension Orchestrator {
+extension Channels {
     /// Compares the channels of an app with Apple's list, and mends what differs; or only looks, in a dry run.
     ///
     /// The answer is kept for an `Idempotency-Key` when the sweep is over. Until then the same request gets 409
     /// `sweep_in_progress`, like any other: the lease of the sweep holds the key, too.
     ///
-    /// - Throws: 404, 422; 409 `sweep_in_progress` while somebody does the same, `idempotency_key_reused`; 502
+    /// - Throws: 409 `sweep_in_progress` while somebody does the same, `idempotency_key_reused`; 502
     ///   `apns_refused` with Apple's word, 503 if Apple did not answer.
-    package func reconcileChannels(
+    package func reconcile(
         _ app: BundleID,
-        _ request: ReconcileRequest,
-        idempotency: IdempotencyKey? = nil
+        _ environment: APNSEnvironment,
+        dryRun: Bool,
+        idempotency: IdempotencyKey?
     ) async throws -> Replayable<ChannelReport> {
-        let environment = try await environment(request.environment, of: app)
-        if request.dryRun { return Replayable(try await reconcile(app, environment, under: nil), isReplay: false) }
+        if dryRun { return Replayable(try await reconcile(app, environment, under: nil), isReplay: false) }
         if let idempotency, let report = try await keptReport(idempotency) {
             return Replayable(report, isReplay: true)
         }
@@ -61,8 +61,7 @@ extension Orchestrator {
         under lease: ChannelSweepLease?
     ) async throws -> ChannelReport {
         do {
-            return try await ChannelReconciliation(orchestrator: self, app: app, environment: environment, lease: lease)
-                .run()
+            return try await ChannelReconciliation(room: self, app: app, environment: environment, lease: lease).run()
         } catch let refusal as ChannelReconciliation.ListRefused {
             throw Self.problem(refusal.outcome, ofLook: true)
         } catch is LeaseLost {

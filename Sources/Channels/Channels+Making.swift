@@ -1,12 +1,12 @@
 import APITypes
-import APNSTransport
-import ActivityModel
+package import APNSTransport
+package import ActivityModel
 import Logging
 import Postgres
 import Store
 import Synchronization
 
-extension Orchestrator {
+extension Channels {
     /// Has Apple make a channel, and stores it. `body` gets a function that asks Apple, calls it once, and stores the
     /// answer in a transaction.
     ///
@@ -34,7 +34,7 @@ extension Orchestrator {
             } catch {
                 switch answer.withLock({ $0 }) {
                 case .created(let apnsID):
-                    let channel = AppleChannel(app, environment, apnsID, signing: identity)
+                    let channel = AppleChannel(app, environment, storage, apnsID, signing: identity)
                     try await failToStore(channel, because: error)
                 case .failed(let outcome) where error is PostgresError && outcome.class == .unknown:
                     throw Self.problem(outcome)
@@ -45,17 +45,30 @@ extension Orchestrator {
         }.value
     }
 
-    /// Has Apple make the channel of an activity, which ``keep(_:)`` stores. In a task of its own, as ``makeChannel``.
-    func askForChannel(
-        _ wanted: ChannelToMake,
+    /// Has Apple make the channel of an activity. Few ask at the same time (``requests``); the others wait.
+    ///
+    /// Runs in a task of its own, as ``makeChannel``.
+    ///
+    /// - Parameters:
+    ///   - app: The app of the activity.
+    ///   - environment: The environment of the activity.
+    ///   - storage: What the channel stores.
+    ///   - identity: The key that signs the request.
+    ///   - wait: Waits for the answer to the request that it gets.
+    /// - Throws: `CancellationError` if the task is cancelled before Apple is asked.
+    package func makeForActivity(
+        _ app: BundleID,
+        _ environment: APNSEnvironment,
+        _ storage: ChannelStorage,
         signing identity: SigningIdentity,
-        slot: WorkerSlot?
-    ) async -> ChannelCreationOutcome {
-        await Task {
-            await slot.awaiting {
-                await self.ask(wanted.app, wanted.environment, wanted.storage, signing: identity)
-            }
-        }.value
+        by wait: @escaping @Sendable (() async -> ChannelCreationOutcome) async -> ChannelCreationOutcome
+    ) async throws -> ChannelCreationOutcome {
+        try await requests.pass {
+            try Task.checkCancellation()
+            return await Task {
+                await wait { await ask(app, environment, storage, signing: identity) }
+            }.value
+        }
     }
 
     private func ask(
@@ -64,7 +77,7 @@ extension Orchestrator {
         _ storage: ChannelStorage,
         signing identity: SigningIdentity
     ) async -> ChannelCreationOutcome {
-        await sender.createChannel(
+        await apple.createChannel(
             environment: environment,
             identity: identity,
             bundleID: app,
@@ -72,42 +85,26 @@ extension Orchestrator {
         )
     }
 
-    /// Stores channels that Apple has made for activities. An activity may have got another channel meanwhile, or need
-    /// none any more. Then the channel joins those that are ready for use, so that Tally forgets no channel at Apple
-    /// (promise 11). Runs in a task of its own, as ``makeChannel``.
-    ///
-    /// - Returns: Whether some segments are due now.
-    /// - Throws: Errors of the database; channels that are surely not stored are given back to Apple.
-    func keep(_ made: [MadeChannel]) async throws -> Bool {
-        try await Task {
-            let kept: SegmentStore.Kept
+    /// Keeps channels that Apple has made for activities which have got others meanwhile, or need none any more. They
+    /// join those that are ready for use, so that Tally forgets no channel at Apple (promise 11).
+    package func keepForLater(_ made: [AppleChannel]) async {
+        for channel in made {
             do {
-                kept = try await self.segments.keep(made)
-            } catch {
-                await self.failToStore(made, because: error)
-                throw error
-            }
-            for one in made where !kept.stored.contains(one.wanted.id) {
-                do {
-                    let wanted = one.wanted
-                    _ = try await ChannelRows.insert(one.apnsID, app: wanted.app, wanted.environment, wanted.storage) {
-                        try await self.database.query($0)
-                    }
-                } catch {
-                    await self.failToStore([one], because: error)
+                _ = try await ChannelRows.insert(channel.id, app: channel.app, channel.environment, channel.storage) {
+                    try await database.query($0)
                 }
+            } catch {
+                await giveBack([channel], because: error)
             }
-            return kept.mayHaveMore
-        }.value
+        }
     }
 
-    private func failToStore(_ made: [MadeChannel], because error: any Error) async {
+    /// Gives channels back to Apple that are surely not stored. The log names those that may be left there.
+    package func giveBack(_ made: [AppleChannel], because error: any Error) async {
         await withDiscardingTaskGroup { group in
-            for one in made {
+            for channel in made {
                 group.addTask {
-                    let wanted = one.wanted
-                    let channel = AppleChannel(wanted.app, wanted.environment, one.apnsID, signing: one.identity)
-                    try? await self.failToStore(channel, because: error)  // has said so in the log
+                    try? await failToStore(channel, because: error)  // has said so in the log
                 }
             }
         }
@@ -118,7 +115,7 @@ extension Orchestrator {
     /// - Throws: 503 `outcome_unknown` if it may be left at Apple and nothing else will be said of it.
     private func failToStore(_ channel: AppleChannel, because error: any Error) async throws {
         if Self.isSurelyUndone(error), await delete(channel) { return }
-        logger.error(
+        store.logger.error(
             "Apple has made a channel that could not be stored",
             metadata: [
                 "app": "\(channel.app)", "environment": "\(channel.environment.rawValue)",
@@ -145,7 +142,7 @@ extension Orchestrator {
 
     /// - Returns: Whether it is gone.
     private func delete(_ channel: AppleChannel) async -> Bool {
-        let outcome = await sender.deleteChannel(
+        let outcome = await apple.deleteChannel(
             environment: channel.environment,
             identity: channel.identity,
             bundleID: channel.app,
@@ -159,15 +156,24 @@ extension Orchestrator {
 }
 
 /// A channel that only Apple knows.
-private struct AppleChannel: Sendable {
+package struct AppleChannel: Sendable {
     let app: BundleID
     let environment: APNSEnvironment
+    let storage: ChannelStorage
     let id: APNSChannelID
     let identity: SigningIdentity
 
-    init(_ app: BundleID, _ environment: APNSEnvironment, _ id: APNSChannelID, signing identity: SigningIdentity) {
+    /// A channel and the key that signed the request for it.
+    package init(
+        _ app: BundleID,
+        _ environment: APNSEnvironment,
+        _ storage: ChannelStorage,
+        _ id: APNSChannelID,
+        signing identity: SigningIdentity
+    ) {
         self.app = app
         self.environment = environment
+        self.storage = storage
         self.id = id
         self.identity = identity
     }

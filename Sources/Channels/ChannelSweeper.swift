@@ -9,7 +9,7 @@ import Store
 ///
 /// Deletions are claimed by row; the rest is done by one sweeper per app and environment, under a lease.
 struct ChannelSweeper: Service, CustomStringConvertible {
-    let orchestrator: Orchestrator
+    let room: Channels
 
     /// How soon a channel is due is a matter of minutes and hours.
     private static let interval = Duration.seconds(1)
@@ -19,23 +19,23 @@ struct ChannelSweeper: Service, CustomStringConvertible {
     var description: String { "channel-sweeper" }
 
     func run() async {
-        let logger = orchestrator.logger
+        let logger = room.store.logger
         await withDiscardingTaskGroup { group in
             group.addTask {
-                await orchestrator.dueWork.each(.channelDeletions, "delete channels") {
+                await repeating("delete channels", after: room.deletions, logger: logger) {
                     try await deleteDue()
                     try await Task.sleep(for: Self.interval)
                 }
             }
             group.addTask {
-                await orchestrator.dueWork.each(.lostChannels, "end cards of lost channels") {
+                await repeating("end cards of lost channels", after: room.losses, logger: logger) {
                     try await endLostCards()
                 }
             }
             group.addTask {
                 await repeating("sweep channels", every: Self.interval * Self.looksPerSweep, logger: logger) {
                     try await sweepDue()
-                    try await orchestrator.channelGauges.update(from: orchestrator.database)
+                    try await room.gauges.update(from: room.database)
                 }
             }
         }
@@ -45,7 +45,7 @@ struct ChannelSweeper: Service, CustomStringConvertible {
 
     /// Sweeps what is due, several apps at a time.
     func sweepDue() async throws {
-        let leases = try await orchestrator.sweeps.claimDue()
+        let leases = try await room.sweeps.claimDue()
         await withDiscardingTaskGroup { group in
             for lease in leases {
                 group.addTask { await sweep(lease) }
@@ -57,20 +57,20 @@ struct ChannelSweeper: Service, CustomStringConvertible {
         do {
             let reason = try await work(lease)
             if let reason { warn(lease, reason) }
-            try await orchestrator.sweeps.release(lease, hasFailed: reason != nil)
+            try await room.sweeps.release(lease, hasFailed: reason != nil)
         } catch {
             warn(lease, "\(error)")
             // Without a database the lease expires.
-            try? await orchestrator.sweeps.release(lease, hasFailed: true)
+            try? await room.sweeps.release(lease, hasFailed: true)
         }
     }
 
     /// - Returns: Why it has to be tried again; nil if all is well.
     private func work(_ lease: ChannelSweepLease) async throws -> String? {
-        if try await orchestrator.sweeps.isReconcileDue(lease) {
+        if try await room.sweeps.isReconcileDue(lease) {
             do {
                 let reconciliation = ChannelReconciliation(
-                    orchestrator: orchestrator,
+                    room: room,
                     app: lease.app,
                     environment: lease.environment,
                     lease: lease
@@ -80,11 +80,11 @@ struct ChannelSweeper: Service, CustomStringConvertible {
                 return refusal.outcome.words
             }
         }
-        return try await ChannelPool(orchestrator: orchestrator, lease: lease).fill()?.words
+        return try await ChannelPool(room: room, lease: lease).fill()?.words
     }
 
     private func warn(_ lease: ChannelSweepLease, _ reason: String) {
-        orchestrator.logger.warning(
+        room.store.logger.warning(
             "a sweep of channels failed",
             metadata: ["app": "\(lease.app)", "environment": "\(lease.environment.rawValue)", "reason": "\(reason)"]
         )
@@ -94,7 +94,7 @@ struct ChannelSweeper: Service, CustomStringConvertible {
 
     /// Ends the cards of lost channels, batch after batch, until no card is left.
     func endLostCards() async throws {
-        let cards = ChannelCards(database: orchestrator.database, batchSize: orchestrator.settings.stretchSize)
+        let cards = room.cards
         while try await cards.endSome() {}
     }
 
@@ -127,7 +127,7 @@ struct ChannelSweeper: Service, CustomStringConvertible {
 
     /// A claim moves the time on, so that another daemon leaves the channel alone.
     private func claimDeletions() async throws -> [Due] {
-        let rows = try await orchestrator.database.query(
+        let rows = try await room.database.query(
             """
             WITH due AS MATERIALIZED (
                 SELECT channel_id FROM channels
@@ -155,7 +155,7 @@ struct ChannelSweeper: Service, CustomStringConvertible {
             let (reason, concernsAll): (String, Bool)
             do {
                 guard
-                    let outcome = try await orchestrator.deleteAtApple(
+                    let outcome = try await room.deleteAtApple(
                         channel.app,
                         channel.environment,
                         channel.apnsID,
@@ -175,7 +175,7 @@ struct ChannelSweeper: Service, CustomStringConvertible {
     /// wait as well. Otherwise each batch of them would take the turn of other apps to find the same failure.
     private func putOff(_ channels: ArraySlice<Due>, _ reason: String, andAllDue: Bool) async {
         guard let first = channels.first else { return }
-        orchestrator.logger.warning(
+        room.store.logger.warning(
             "channels are not deleted",
             metadata: [
                 "channel.id": "\(first.id.rawValue)", "count": "\(channels.count)",
@@ -183,7 +183,7 @@ struct ChannelSweeper: Service, CustomStringConvertible {
             ]
         )
         do {
-            _ = try await orchestrator.database.execute(
+            _ = try await room.database.execute(
                 """
                 WITH late AS MATERIALIZED (
                     SELECT channel_id FROM channels

@@ -4,7 +4,7 @@ package import ActivityModel
 import Postgres
 package import Store
 
-extension Orchestrator {
+extension Channels {
     /// Makes a channel ahead of the activity that will use it.
     ///
     /// Apple cannot be asked twice for the same channel, so with an `Idempotency-Key` one request at a time asks. The
@@ -12,18 +12,17 @@ extension Orchestrator {
     /// connection from the pool for as long as Apple is silent, so few may ask at the same time. A request without a
     /// key holds nothing meanwhile.
     ///
-    /// - Throws: 404, 422; 409 `idempotency_key_reused`, `idempotency_in_progress`; 502 `apns_refused` with Apple's
-    ///   word; 503 `unavailable` if Apple is unavailable, or too many ask with a key; `outcome_unknown` if Apple may
-    ///   have made a channel that is not stored.
-    package func createChannel(
+    /// - Throws: 404; 409 `idempotency_key_reused`, `idempotency_in_progress`; 502 `apns_refused` with Apple's word;
+    ///   503 `unavailable` if Apple is unavailable, or too many ask with a key; `outcome_unknown` if Apple may have
+    ///   made a channel that is not stored.
+    package func create(
         _ app: BundleID,
-        _ request: ChannelRequest,
-        idempotency: IdempotencyKey? = nil
+        _ environment: APNSEnvironment,
+        _ storage: ChannelStorage,
+        idempotency: IdempotencyKey?
     ) async throws -> Replayable<ChannelResource> {
-        let environment = try await environment(request.environment, of: app)
-        let storage = request.storage
         do {
-            let identity = try await signing.identity(of: app, environment)
+            let identity = try await store.signing.identity(of: app, environment)
             return try await makeChannel(app, environment, storage, signing: identity) { ask in
                 guard let idempotency else {
                     let apnsID = try Self.made(await ask())
@@ -102,7 +101,7 @@ extension Orchestrator {
     /// Channels of an app, the newest first, deleted ones included.
     ///
     /// - Throws: 404 for an unknown app; 422 for a cursor of another list.
-    package func channels(_ app: BundleID, _ page: PageRequest) async throws -> Page<ChannelResource> {
+    package func list(_ app: BundleID, _ page: PageRequest) async throws -> Page<ChannelResource> {
         let place = try page.position(PGTimestamp.self, ChannelID.self)
         let before = place?.0
         let rows = try await database.query(
@@ -130,10 +129,10 @@ extension Orchestrator {
     /// The same channels with their followers.
     private func counted(_ channels: [(key: Int64?, channel: ChannelResource)]) async throws -> [ChannelResource] {
         let keys = Set(channels.compactMap(\.key))
-        let counts = try await counter.cards(of: Dictionary(uniqueKeysWithValues: keys.map { ($0, nil) }))
+        let counts = try await followers(keys)
         return channels.map { key, channel in
             var channel = channel
-            channel.followers = key.flatMap { counts[$0]?.followers } ?? 0
+            channel.followers = key.flatMap { counts[$0] } ?? 0
             return channel
         }
     }
@@ -156,7 +155,7 @@ extension Orchestrator {
     /// Deletes a channel at Apple, for good.
     ///
     /// - Throws: 404; 409 `channel_in_use` while its activity runs; 502, 503 as for creating.
-    package func deleteChannel(_ app: BundleID, _ id: ChannelID) async throws {
+    package func delete(_ app: BundleID, _ id: ChannelID) async throws {
         let claimed = try await database.withTransaction { connection in
             let claimed = try await connection.execute(
                 """
@@ -191,9 +190,9 @@ extension Orchestrator {
         _ apnsID: APNSChannelID,
         _ id: ChannelID
     ) async throws -> PushOutcome? {
-        let outcome = await sender.deleteChannel(
+        let outcome = await apple.deleteChannel(
             environment: environment,
-            identity: try await signing.identity(of: app, environment),
+            identity: try await store.signing.identity(of: app, environment),
             bundleID: app,
             channelID: apnsID
         )

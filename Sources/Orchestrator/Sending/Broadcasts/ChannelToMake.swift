@@ -1,5 +1,6 @@
 import APNSTransport
 import ActivityModel
+import Channels
 import FoundationEssentials
 import Postgres
 import Store
@@ -27,6 +28,11 @@ struct MadeChannel: Sendable {
     let apnsID: APNSChannelID
     /// The key that signed the request for it. The app may be deleted before it is stored.
     let identity: SigningIdentity
+
+    /// The channel as long as it is not stored.
+    var atApple: AppleChannel {
+        AppleChannel(wanted.app, wanted.environment, wanted.storage, apnsID, signing: identity)
+    }
 }
 
 extension ChannelToMake {
@@ -101,16 +107,8 @@ extension SegmentStore {
     /// before this was stored.
     func keep(_ made: [MadeChannel]) async throws -> Kept {
         let made = made.sorted { $0.wanted.lease.activityKey < $1.wanted.lease.activityKey }
-        let (ids, apnsIDs) = (made.map(\.wanted.id.rawValue), made.map(\.apnsID.rawValue))
         let (keys, owners) = (made.map(\.wanted.lease.activityKey), made.map(\.wanted.lease.owner))
-        let stored: Query = """
-            UPDATE channels AS c
-            SET state = 'ready', apns_channel_id = u.apns_channel_id, ready_at = clock_timestamp(), reason = NULL
-            FROM unnest(\(ids)::uuid[], \(apnsIDs)) AS u(channel_id, apns_channel_id)
-            WHERE \(unescaped: Query.byKey("c", "u", "channel_id")) AND c.channel_id = ANY(\(ids)::uuid[])
-              AND c.state = 'creating'
-            RETURNING c.channel_id::text
-            """
+        let stored = ChannelRows.made(made.map(\.wanted.id), as: made.map(\.apnsID))
         // Locks before looking for starts: a worker that finds no channel yet cannot rest until this is committed.
         let held: Query = """
             SELECT FROM segments

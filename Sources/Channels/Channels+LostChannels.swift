@@ -1,12 +1,11 @@
-import APITypes
-import APNSTransport
-import ActivityModel
+package import APNSTransport
+package import ActivityModel
 import Logging
 import Postgres
 import Store
 
 /// The result of asking Apple for a channel that it seems not to have.
-enum ChannelLoss: Sendable {
+package enum ChannelLoss: Sendable {
     /// It is gone, and that is on record: by us now, or by somebody else at the same moment. Its activity has another
     /// one if it still runs.
     case settled
@@ -16,37 +15,46 @@ enum ChannelLoss: Sendable {
     case unclear(PushOutcome)
 }
 
-extension Orchestrator {
+extension Channels {
     /// Makes sure that a channel is gone at Apple, and draws the consequences.
     ///
     /// Cards that listened to it cannot be told anything any more, not even where to go: their subscriptions are over
     /// (`channel_lost`). If their activity still runs, it gets another channel. That one serves phones that are started
     /// from now on, and apps that join again. No card is started a second time (promise 6).
-    func settleLoss(
+    ///
+    /// - Parameters:
+    ///   - id: The channel.
+    ///   - apnsID: Apple's name of it.
+    ///   - app: Its app.
+    ///   - environment: Its environment.
+    ///   - reason: Why it seems to be gone.
+    ///   - wait: Waits for the answer to the request that it gets.
+    /// - Throws: `PostgresError`; `SigningKeyMissing`.
+    package func settleLoss(
         of id: ChannelID,
         _ apnsID: APNSChannelID,
         app: BundleID,
         _ environment: APNSEnvironment,
         reason: String,
-        slot: WorkerSlot?
+        by wait: (() async -> ChannelReadingOutcome) async -> ChannelReadingOutcome = { await $0() }
     ) async throws -> ChannelLoss {
-        let identity = try await signing.identity(of: app, environment)
-        let reading = await slot.awaiting {
-            await sender.readChannel(environment: environment, identity: identity, bundleID: app, channelID: apnsID)
+        let identity = try await store.signing.identity(of: app, environment)
+        let reading = await wait {
+            await apple.readChannel(environment: environment, identity: identity, bundleID: app, channelID: apnsID)
         }
         switch reading {
         case .found: return .isThere
         case .failed(let outcome): return .unclear(outcome)
         case .gone: break
         }
-        let cards = ChannelCards(database: database, batchSize: settings.stretchSize)
+        let cards = self.cards
         let subscribers = try await cards.count(of: id)
         let isLost = try await database.withTransaction { connection in
             try await lose(id, app: app, environment, subscribers: subscribers, reason: reason, on: connection)
         }
         if isLost {
-            logger.error("a channel is gone at Apple", metadata: ["channel.id": "\(id)", "app": "\(app)"])
-            wakeUps.signal()
+            store.logger.error("a channel is gone at Apple", metadata: ["channel.id": "\(id)", "app": "\(app)"])
+            wake()
             // The sweeper ends the remaining cards.
             _ = try await cards.endSome(of: id)
         }
