@@ -318,8 +318,12 @@ struct TopicAudienceTests {
         }
     }
 
-    @Test("A card whose app reports it while its end waits for another try is ended all the same", arguments: ["aa01", "aa02"])
-    func reportedAgain(token: String) async throws {
+    @Test(
+        "A card whose app reports it while its end waits for another try, or is on its way, is ended all the same",
+        arguments: ["aa01", "aa02"],
+        [false, true]
+    )
+    func reportedAgain(token: String, isOnItsWay: Bool) async throws {
         try await withWorld(policy: { $0.onUnfollow = .end }) { world in
             try await world.register("d1", token: "5a01", user: "ada")
             try await follow("ajax", user: "ada", in: world)
@@ -327,12 +331,25 @@ struct TopicAudienceTests {
             #expect(try await sent(in: world) == ["5a01"])
             try await world.follow("d1", token: "aa01")
             #expect(try await sent(in: world) == [])
-            world.recorder.answer("aa01", with: .tooMany)
-            try await follow("psv", user: "ada", in: world)
-            #expect(try await sent(in: world, "end") == ["aa01"])
-            for _ in 0..<2 { try await world.follow("d1", token: token) }
-            try await world.pass(31)
-            #expect(try await sent(in: world, "end") == [token])
+            if isOnItsWay {
+                let gate = world.recorder.close()
+                try await follow("psv", user: "ada", in: world)
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await world.settle() }
+                    await gate.arrivals()
+                    for _ in 0..<2 { try await world.follow("d1", token: token) }
+                    world.recorder.open()
+                    try await group.waitForAll()
+                }
+                #expect(try await sent(in: world, "end") == Set(["aa01", token]).sorted())
+            } else {
+                world.recorder.answer("aa01", with: .tooMany)
+                try await follow("psv", user: "ada", in: world)
+                #expect(try await sent(in: world, "end") == ["aa01"])
+                for _ in 0..<2 { try await world.follow("d1", token: token) }
+                try await world.pass(31)
+                #expect(try await sent(in: world, "end") == [token])
+            }
             #expect(try await world.subscription("d1") == nil)
         }
     }
