@@ -64,8 +64,8 @@ enum Simulation {
                     Issue.record("seed \(seed), \(plan.steps) steps: \(error)")
                 }
             }
-            // Of many lives some have activities with several rings, cards that are handed over, and cards that end because
-            // their devices follow no more. Else they would prove nothing of those.
+            // Of many lives some have activities with several rings, cards that are handed over, and cards that end at an
+            // unfollow. Else they would prove nothing of those.
             #expect(divided > 0 || plan.seeds.count < 40)
             #expect(handOvers > 0 || plan.seeds.count < 40)
             #expect(unfollowed > 0 || plan.seeds.count < 40)

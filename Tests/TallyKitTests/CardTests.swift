@@ -155,7 +155,7 @@ struct CardTests {
     }
 
     @Test(
-        "once Tally has confirmed the end of the card that it knew, it is told of a later one that went before its token came",
+        "once Tally has confirmed the end of the card that it knew, it is told of a later one that it never knew",
         arguments: [false, true],
         [false, true]
     )

@@ -86,8 +86,8 @@ extension Destination {
         return """
             DELETE FROM subscriptions AS s
             USING unnest(
-                \(destinations.map { _ in activityKey }), \(destinations.map(\.deviceKey)), \(destinations.map(\.token.bytes)),
-                \(destinations.map { ended.contains($0.deviceKey) })
+                \(destinations.map { _ in activityKey }), \(destinations.map(\.deviceKey)),
+                \(destinations.map(\.token.bytes)), \(destinations.map { ended.contains($0.deviceKey) })
             ) AS d(activity_key, device_key, token, has_ended)
             WHERE \(unescaped: Query.byKey("s", "d", "activity_key", "device_key"))
               AND s.update_token = d.token AND s.leaving AND (d.has_ended OR s.state IN ('dead', 'rejected'))

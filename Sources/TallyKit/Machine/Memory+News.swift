@@ -22,7 +22,8 @@ extension Memory {
         // A duplicate was never Tally's card: the elder one is what is gone.
         guard let reported = ofActivity.filter({ $0.reported != nil }).max(by: { $0.reported ?? 0 < $1.reported ?? 0 })
         else { return ofActivity.last { $0.endedByApp != .duplicate } ?? ofActivity.last }
-        // Tally ignores the end of a card that it does not know. Once it knows none, it may wait for the report of a later one.
+        // Tally ignores the end of a card that it does not know. Once it knows none, it may wait for a report of a later
+        // one.
         guard reported.isEndConfirmed == true else { return reported }
         let unreported = ofActivity.last {
             $0.number > reported.number && $0.reported == nil && ($0.endedByApp == nil || $0.endedByApp == .asked)
