@@ -144,6 +144,7 @@ final class ModelServer: LifeServer {
         let id = report.deviceID
         var card = activities[activity]?.cards[id] ?? Card()
         if isNumbered, report.number < card.generation { return Self.stale("stale_generation") }
+        activities[activity]?.starts[id, default: Start(sentAt: now)].isSettled = true
         // The end of one card says nothing of another.
         if news.reach == .gone, let id = card.id, id != news.card { return Self.accepted }
         if isNumbered { card.generation = report.number }
@@ -155,7 +156,6 @@ final class ModelServer: LifeServer {
         }
         card.isPending = news.isPending == true
         activities[activity]?.cards[id] = card
-        activities[activity]?.starts[id, default: Start(sentAt: now)].isSettled = true
         if activities[activity]?.isEnded == true { sendEnd(activity, to: id) } else { sendUpdate(activity, to: id) }
         return Self.accepted
     }

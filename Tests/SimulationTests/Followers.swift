@@ -221,6 +221,7 @@ extension Universe {
             }
             left.insert("\(match) \(device)")
         }
+        unfollowed += left.count
         for name in before.keys.sorted() {
             let topics = before[name, default: []]
             if follows[name] != topics { try await setTopics(of: name, .whole(topics.sorted()), to: topics) }

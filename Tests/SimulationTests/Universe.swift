@@ -108,6 +108,8 @@ final class Universe {
     var goodbyes: [String: Int64] = [:]
     /// How many cards were handed over without any fault.
     var handOvers = 0
+    /// How many cards ended because their phones left the audience by their topics.
+    var unfollowed = 0
     /// What each user and each device follows, by its id.
     var follows: [String: Set<Topic>] = [:]
     /// When a phone did not belong to the audience of a match, by the ids of both.

@@ -154,6 +154,37 @@ struct CardTests {
         #expect(life.reported() == .gone)
     }
 
+    @Test(
+        "once Tally has confirmed the end of the card that it knew, it is told of a later one that it never knew",
+        arguments: [false, true],
+        [false, true]
+    )
+    func endOfAnUnreportedCard(isConfirmedFirst: Bool, isAsked: Bool) {
+        var life = Life.settled()
+        life.appear("card-1")
+        life.answerAll()
+        life.turn("card-1", .ended)
+        if isConfirmedFirst { life.answerAll() }
+        life.appear("card-2", token: nil)
+        if isAsked {
+            let card = SeenCard(id: "card-2", activity: "final", type: "GameAttributes", updateToken: nil)
+            life.handle(.ending(card))
+        }
+        life.turn("card-2", .dismissed)
+        life.answerAll()
+        life.pass(600)
+        life.handle(.foreground)
+        life.answerAll()
+        let told = life.sent.filter { $0.subject == .activity("final") }.map(\.news)
+        #expect(
+            told == [
+                .card(CardNews(card: "card-1", reach: .token("aa01"))),
+                .card(CardNews(card: "card-1", reach: .gone)),
+                .card(CardNews(card: "card-2", reach: .gone)),
+            ]
+        )
+    }
+
     @Test("one reading that misses a card does not end it")
     func oneEmptyReading() {
         var life = Life.settled()

@@ -24,7 +24,8 @@ package struct SubscriptionRequest: Sendable, Hashable {
     package var report: Report
     /// Whether the card has not begun: its app has scheduled it, and it is pending on the phone.
     package var isPending: Bool
-    /// Grows with every report of this card. A report with a smaller generation is stale. Nil: arrival order decides.
+    /// Grows with every report of the device about this activity, whichever card it is about. A report with a smaller
+    /// generation is stale. Nil: arrival order decides.
     package var generation: Int64?
     /// The revision that the card shows. Nil: the revision of the start or of the last accepted push.
     package var knownRevision: Revision?

@@ -79,12 +79,19 @@ extension Destination {
     }
 
     /// The statement that forgets cards which were ended on their phones (`settled`), or cannot be.
+    ///
+    /// A card whose token was replaced meanwhile keeps its row: the new token is owed the end.
     static func forget(_ destinations: [Destination], settled: [Destination], _ activityKey: Int64) -> Query {
-        """
-        DELETE FROM subscriptions
-        WHERE activity_key = \(activityKey) AND device_key = ANY(\(destinations.map(\.deviceKey))) AND leaving
-          AND (device_key = ANY(\(settled.map(\.deviceKey))) OR state IN ('dead', 'rejected'))
-        """
+        let ended = Set(settled.map(\.deviceKey))
+        return """
+            DELETE FROM subscriptions AS s
+            USING unnest(
+                \(destinations.map { _ in activityKey }), \(destinations.map(\.deviceKey)),
+                \(destinations.map(\.token.bytes)), \(destinations.map { ended.contains($0.deviceKey) })
+            ) AS d(activity_key, device_key, token, has_ended)
+            WHERE \(unescaped: Query.byKey("s", "d", "activity_key", "device_key"))
+              AND s.update_token = d.token AND s.leaving AND (d.has_ended OR s.state IN ('dead', 'rejected'))
+            """
     }
 
     /// The condition that a card is due. Written so that the index of all due cards does not fit: cards are found by key.

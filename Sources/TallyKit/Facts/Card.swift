@@ -22,6 +22,8 @@ package struct Card: Codable, Hashable, Sendable {
     package var reported: Int?
     /// Whether Tally has confirmed how to reach it.
     package var isConfirmed = false
+    /// Whether Tally has confirmed that it is gone; nil: it has not.
+    package var isEndConfirmed: Bool?
     /// What it shows; nil if its content does not say it, or if Tally wants no receipts of it.
     package var shown: Shown?
     /// ActivityKit's id of the card that continues it, because iOS ends a card after eight hours.
@@ -46,6 +48,7 @@ package struct Card: Codable, Hashable, Sendable {
         endedByApp = nil
         ending = nil
         repeats = nil
+        isEndConfirmed = nil
     }
 }
 

@@ -65,9 +65,10 @@ extension Machine {
             if case .topics(let topics) = confirmed.news { memory.toldTopics = topics }
         case .activity(let activity):
             memory.confirmedCards[activity] = confirmed
-            if case .card(let news) = confirmed.news, news.reach != .gone,
-                memory.cards[news.card]?.isConfirmed == false
-            {
+            guard case .card(let news) = confirmed.news else { break }
+            if news.reach == .gone {
+                memory.cards[news.card]?.isEndConfirmed = true
+            } else if memory.cards[news.card]?.isConfirmed == false {
                 memory.cards[news.card]?.isConfirmed = true
                 // Tally ignores receipts of cards that it does not know yet.
                 memory.cards[news.card]?.shown?.outcome = nil

@@ -96,7 +96,10 @@ extension Machine {
         }
         memory.generation += 1
         if subject == .topics { memory.toldTopics = memory.namedTopics }
-        if case .card(let card) = news, !news.isGone { memory.cards[card.card]?.reported = memory.generation }
+        if case .card(let card) = news, !news.isGone {
+            memory.cards[card.card]?.reported = memory.generation
+            memory.cards[card.card]?.isEndConfirmed = nil
+        }
         let report = Report(
             number: memory.generation,
             subject: subject,

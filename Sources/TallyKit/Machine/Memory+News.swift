@@ -19,10 +19,16 @@ extension Memory {
     func card(of activity: String) -> Card? {
         let ofActivity = cards.values.filter { $0.activity == activity }.sorted { $0.number < $1.number }
         if let live = ofActivity.first(where: \.isLive) { return live }
-        // Tally ignores the end of a card that it does not know.
-        let reported = ofActivity.filter { $0.reported != nil }.max { $0.reported ?? 0 < $1.reported ?? 0 }
         // A duplicate was never Tally's card: the elder one is what is gone.
-        return reported ?? ofActivity.last { $0.endedByApp != .duplicate } ?? ofActivity.last
+        guard let reported = ofActivity.filter({ $0.reported != nil }).max(by: { $0.reported ?? 0 < $1.reported ?? 0 })
+        else { return ofActivity.last { $0.endedByApp != .duplicate } ?? ofActivity.last }
+        // Tally ignores the end of a card that it does not know. Once it knows none, it may wait for a report of a later
+        // one.
+        guard reported.isEndConfirmed == true else { return reported }
+        let unreported = ofActivity.last {
+            $0.number > reported.number && $0.reported == nil && ($0.endedByApp == nil || $0.endedByApp == .asked)
+        }
+        return unreported ?? reported
     }
 
     /// What Tally should know of an activity's card on this phone; nil while there is nothing to say.

@@ -318,8 +318,12 @@ struct TopicAudienceTests {
         }
     }
 
-    @Test("A card that is reported while its end waits for another try is ended", arguments: ["aa01", "aa02"])
-    func reportedAgain(token: String) async throws {
+    @Test(
+        "A card that is reported while its end waits for another try, or is on its way, is ended all the same",
+        arguments: ["aa01", "aa02"],
+        [false, true]
+    )
+    func reportedAgain(token: String, isOnItsWay: Bool) async throws {
         try await withWorld(policy: { $0.onUnfollow = .end }) { world in
             try await world.register("d1", token: "5a01", user: "ada")
             try await follow("ajax", user: "ada", in: world)
@@ -327,12 +331,25 @@ struct TopicAudienceTests {
             #expect(try await sent(in: world) == ["5a01"])
             try await world.follow("d1", token: "aa01")
             #expect(try await sent(in: world) == [])
-            world.recorder.answer("aa01", with: .tooMany)
-            try await follow("psv", user: "ada", in: world)
-            #expect(try await sent(in: world, "end") == ["aa01"])
-            for _ in 0..<2 { try await world.follow("d1", token: token) }
-            try await world.pass(31)
-            #expect(try await sent(in: world, "end") == [token])
+            if isOnItsWay {
+                let gate = world.recorder.close()
+                try await follow("psv", user: "ada", in: world)
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await world.settle() }
+                    await gate.arrivals()
+                    for _ in 0..<2 { try await world.follow("d1", token: token) }
+                    world.recorder.open()
+                    try await group.waitForAll()
+                }
+                #expect(try await sent(in: world, "end") == Set(["aa01", token]).sorted())
+            } else {
+                world.recorder.answer("aa01", with: .tooMany)
+                try await follow("psv", user: "ada", in: world)
+                #expect(try await sent(in: world, "end") == ["aa01"])
+                for _ in 0..<2 { try await world.follow("d1", token: token) }
+                try await world.pass(31)
+                #expect(try await sent(in: world, "end") == [token])
+            }
             #expect(try await world.subscription("d1") == nil)
         }
     }
@@ -367,15 +384,16 @@ struct TopicAudienceTests {
 
     @Test(
         "A device that follows again gets a new card, also if its app has reported the end of the first one",
-        arguments: [false, true]
+        arguments: [false, true],
+        [false, true]
     )
-    func backAfterReportedEnd(isBeforeThePush: Bool) async throws {
+    func backAfterReportedEnd(isBeforeThePush: Bool, isStartedByApp: Bool) async throws {
         try await withWorld(policy: { $0.onUnfollow = .end }) { world in
             try await world.register("d1", token: "5a01", user: "ada")
             try await follow("ajax", user: "ada", in: world)
             try await world.start(to: Self.audience("ajax"))
-            #expect(try await sent(in: world) == ["5a01"])
-            try await world.follow("d1", token: "aa01")
+            if !isStartedByApp { #expect(try await sent(in: world) == ["5a01"]) }
+            try await world.follow("d1", token: "aa01", known: isStartedByApp ? 1 : nil)
             #expect(try await sent(in: world) == [])
             if isBeforeThePush { world.recorder.answer("aa01", with: .tooMany) }
             try await follow("psv", user: "ada", in: world)
@@ -385,6 +403,73 @@ struct TopicAudienceTests {
             #expect(try await sent(in: world, "end") == (isBeforeThePush ? ["aa01"] : []))
             try await follow("ajax", user: "ada", in: world)
             #expect(try await sent(in: world) == ["5a01"])
+        }
+    }
+
+    @Test(
+        "The late report that the first card has ended does not keep a new one from whoever follows again",
+        arguments: [false, true]
+    )
+    func lateReportOfTheEnd(isOverBudget: Bool) async throws {
+        try await withWorld(policy: {
+            $0.onUnfollow = .end
+            if isOverBudget { ($0.startBudget.count, $0.startBudget.windowSeconds) = (1, 600) }
+        }) { world in
+            try await world.register("d1", token: "5a01", user: "ada")
+            try await follow("ajax", user: "ada", in: world)
+            try await world.start(to: Self.audience("ajax"))
+            #expect(try await sent(in: world) == ["5a01"])
+            try await world.follow("d1", token: "aa01", card: "A")
+            #expect(try await sent(in: world) == [])
+            try await follow("psv", user: "ada", in: world)
+            #expect(try await sent(in: world, "end") == ["aa01"])
+            try await follow("ajax", user: "ada", in: world)
+            if isOverBudget { #expect(try await sent(in: world) == []) }
+            let state = isOverBudget ? "withheld" : "pending"
+            #expect(try await world.startState("d1") == state)
+            try await world.report("d1", .ended, card: "A")
+            #expect(try await world.startState("d1") == state)
+            if isOverBudget { try await world.pass(601) }
+            #expect(try await sent(in: world) == ["5a01"])
+            // The end of that one is its own.
+            try await world.report("d1", .ended, card: "B")
+            #expect(try await world.startState("d1") == "settled")
+        }
+    }
+
+    @Test("A card that the app starts after the unfollow has ended Tally's own stays", arguments: [false, true])
+    func startedByTheApp(isOwn: Bool) async throws {
+        try await withWorld(policy: { $0.onUnfollow = .end }) { world in
+            try await world.register("d1", token: "5a01", user: "ada")
+            try await follow("ajax", user: "ada", in: world)
+            try await world.start(to: Self.audience("ajax"))
+            #expect(try await sent(in: world) == ["5a01"])
+            try await world.follow("d1", token: "aa01")
+            #expect(try await sent(in: world) == [])
+            try await follow("psv", user: "ada", in: world)
+            #expect(try await sent(in: world, "end") == ["aa01"])
+            // Without the revision it may be the card that Tally has ended.
+            try await world.follow("d1", token: "bb01", known: isOwn ? 1 : nil)
+            #expect(try await sent(in: world, "end") == (isOwn ? [] : ["bb01"]))
+            try await world.update(score: 1)
+            #expect(try await sent(in: world, "update") == (isOwn ? ["bb01"] : []))
+        }
+    }
+
+    @Test("A card that the backend has ended before its token came ends then, and whoever follows again gets no other")
+    func endedByTheBackend() async throws {
+        try await withWorld(policy: { $0.onUnfollow = .end }) { world in
+            try await world.register("d1", token: "5a01", user: "ada")
+            try await follow("ajax", user: "ada", in: world)
+            try await world.start(to: Self.audience("ajax"))
+            #expect(try await sent(in: world) == ["5a01"])
+            try await world.orchestrator.unsubscribe(world.app, Self.final, DeviceID(stored: "d1"))
+            try await follow("psv", user: "ada", in: world)
+            try await world.follow("d1", token: "aa01")
+            #expect(try await sent(in: world, "end") == ["aa01"])
+            #expect(try await world.subscription("d1") == nil)
+            try await follow("ajax", user: "ada", in: world)
+            #expect(try await sent(in: world) == [])
         }
     }
 

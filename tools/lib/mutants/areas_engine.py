@@ -131,8 +131,6 @@ CLAIMS = f"{SENDING}/Starts/StartClaims.swift"
 starts.string("waiting-card-is-a-report", CLAIMS, "AND c.state <> 'waiting_for_token'", "")
 starts.query("devices-are-not-locked", CLAIMS, "FOR NO KEY UPDATE OF s, d SKIP LOCKED", "FOR NO KEY UPDATE OF s SKIP LOCKED")
 starts.query("renewal-stays", CLAIMS, "renewed = false", "renewed = s.renewed")
-starts.query("repeat-forgets-its-revision", CLAIMS, "WHEN r.attempts <= s.attempts THEN s.revision ", "",
-             equivalent="a start that has attempts has a revision, and nothing reads that of one without")
 RESULTS = f"{SENDING}/Starts/StartResults.swift"
 starts.query("answer-of-an-older-claim", RESULTS, "s.claimed_at = r.claimed_at", "true")
 starts.query("answer-unsettles-a-report", RESULTS, " AND s.state = 'claimed'", "")
@@ -141,7 +139,7 @@ starts.string("older-start-token-dies", RESULTS, "t.registered_at > 'epoch'", "t
 starts.query("other-start-token-dies", RESULTS, " AND t.token = r.token", "")
 starts.query("who-is-owed-nothing-is-in-a-hurry", "Orchestrator/Intake/Reports/ReportGroup.swift", " AND (s.leaving OR least(s.known_revision, s.confirmed_revision) < a.revision)", "")
 starts.query("unsent-start-tells-its-revision", "Orchestrator/Intake/Reports/ReportGroup.swift", "CASE WHEN s.attempts > 0 THEN s.revision END", "s.revision")
-starts.query("reported-start-stays", "Orchestrator/Intake/Reports/ReportGroup.swift", "SET state = 'settled', due_at = NULL", "SET due_at = NULL")
+starts.query("reported-start-stays", "Orchestrator/Intake/Reports/ReportGroup.swift", "ELSE 'settled' END", "ELSE s.state END")
 starts.query("claimed-is-cancelled", f"{SENDING}/Starts/StartAbandonment.swift", "s.state IN ('pending', 'withheld')", "s.state IN ('pending', 'withheld', 'claimed')")
 ENROLMENT = "Orchestrator/Intake/Orchestrator+Enrolment.swift"
 starts.string("given-up-is-started-a-third-time", ENROLMENT, "AND \\(start).attempts < 2", "")
@@ -215,6 +213,10 @@ continuations.query("registration-brings-no-look", CONTINUATIONS, "SET check_at 
 continuations.expression("pauses-do-not-grow", CONTINUATIONS, "max(shortestPause, .microseconds(waited / 2))", "shortestPause")
 continuations.query("dead-start-token-is-hoped-for", PROSPECT, "t.state <> 'dead'", "true")
 continuations.string("spent-start-is-hoped-for", PROSPECT, "o.state = 'unknown'", "false")
+continuations.query("report-of-an-old-card-takes-its-end-back", "Orchestrator/Intake/Reports/ReportRows.swift",
+                    "OR ((EXCLUDED.leaving OR ", "OR ((EXCLUDED.leaving AND ")
+continuations.query("new-card-of-who-left-is-settled", "Orchestrator/Intake/Reports/ReportGroup.swift", "THEN c.leaving AND r.was_sent AND ", "THEN false AND ")
+continuations.expression("new-system-brings-no-look", "Orchestrator/Intake/Reports/ReportGroup.swift", "!updated.isEmpty", "false")
 continuations.expression("reports-pass-a-hand-over", f"{SENDING}/Starts/StartResults.swift", "self.started.contains { $0.0.isContinuation }", "false")
 
 doctor = Area("doctor", "^OrchestratorTests[.](Examination|Judgement)")

@@ -22,13 +22,14 @@ enum LeavingCards {
         return [
             AppVersionRows.hold(cards),
             // Before the cards, in the order in which reports lock them. One that APNs has taken waits for its report.
+            // Without its revision, a start that is wanted again is not taken for that of the card that ends.
             """
             INSERT INTO starts AS s (activity_key, device_key, state)
             SELECT r.activity_key, r.device_key, \(starts.rawValue)::start_state
             FROM unnest(\(activities), \(devices)) AS r(activity_key, device_key)
             ORDER BY r.activity_key, r.device_key
             ON CONFLICT (activity_key, device_key) DO UPDATE
-            SET state = EXCLUDED.state, due_at = NULL, reason = NULL
+            SET state = EXCLUDED.state, due_at = NULL, reason = NULL, revision = NULL
             WHERE CASE EXCLUDED.state WHEN 'settled' THEN s.state NOT IN ('sent', 'settled')
                 ELSE s.state NOT IN ('claimed', 'unknown') END
             """,

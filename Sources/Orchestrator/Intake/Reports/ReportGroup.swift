@@ -17,10 +17,10 @@ struct ReportGroup {
         let claimedAt: PGTimestamp?
         /// Whether it was cancelled before this report.
         let wasCancelled: Bool
-        /// Whether the policy ends the cards of devices that leave the audience by their topics.
+        /// Whether the card may have to end because its device has left the audience by its topics.
         let endsOnUnfollow: Bool
-        /// Whether the device has left the audience by its topics, so that its card ends or has ended.
-        var isAway = false
+        /// Whether the card ends, or has ended and is forgotten, because its device left the audience by its topics.
+        var isAway: Bool
     }
 
     private let reports: [CardReport]
@@ -35,6 +35,8 @@ struct ReportGroup {
     private var stale: Set<Int> = []
     /// Reports that are left to other transactions.
     private var left: Set<Int> = []
+    /// Devices with another version of iOS or of the app. Perhaps new cards can continue their cards now.
+    private var updated: [Int64] = []
     /// Whether the transaction announces work.
     private var givesWork = false
 
@@ -293,6 +295,7 @@ struct ReportGroup {
         let activityKey = request.report.isByToken ? report.facts.key : nil
         if isNewer {
             givesWork = true
+            updated = [key]
             try await admission.readmit(key, andTo: activityKey, on: connection)
         } else if let activityKey {
             _ = try await admission.admit([CardKey(activityKey: activityKey, deviceKey: key)], on: connection)
@@ -364,17 +367,11 @@ struct ReportGroup {
     private mutating func store(isLast: Bool) async throws -> [Answer?] {
         let cards = reports.indices.map { cardKey($0) }
         let taken = cards.indices.map { stale.contains($0) ? nil : cards[$0] }
-        var starts = try await settleStarts(
-            zip(reports, taken).compactMap { report, card in
-                card.map { (key: $0, activityKitID: report.card.request.activityKitID) }
-            }
-        )
-        try await findAway(
-            among: zip(reports, taken).compactMap { report, card in
-                card.map { (key: $0, request: report.card.request) }
-            },
-            &starts
-        )
+        let reported = zip(reports, taken).compactMap { report, card in
+            card.map { (key: $0, request: report.card.request) }
+        }
+        var starts = try await settleStarts(reported)
+        try await findAway(among: reported, &starts)
         let settled = zip(reports, taken).compactMap { report, card -> SettledReport? in
             guard let card else { return nil }
             let start = starts[card]
@@ -402,76 +399,103 @@ struct ReportGroup {
         }
     }
 
-    /// Settles the starts of cards that exist, in whatever state (promise 6). A start that is withheld or has failed might
-    /// leave later and make a second card. But a card that a start is to continue is not the card of that start.
-    private func settleStarts(_ cards: [(key: CardKey, activityKitID: String?)]) async throws -> [CardKey: Start] {
+    /// Settles the starts of cards that exist, in whatever state (promise 6). A start that is withheld or has failed
+    /// might leave later and make a second card. But a card that a start is to continue is not the card of that start.
+    /// Nor is one that Tally has ended before the device followed again.
+    private func settleStarts(
+        _ cards: [(key: CardKey, request: SubscriptionRequest)]
+    ) async throws -> [CardKey: Start] {
         guard !cards.isEmpty else { return [:] }
         let rows = try await connection.query(
             """
             WITH reported AS MATERIALIZED (
-                SELECT s.activity_key, s.device_key, s.state
+                SELECT s.activity_key, s.device_key, s.state, \(unescaped: Self.isOfForgottenCard) AS is_forgotten
                 FROM unnest(
-                    \(cards.map(\.key.activityKey)), \(cards.map(\.key.deviceKey)), \(cards.map(\.activityKitID))
-                ) AS r(activity_key, device_key, activitykit_id)
+                    \(cards.map(\.key.activityKey)), \(cards.map(\.key.deviceKey)),
+                    \(cards.map(\.request.activityKitID)), \(cards.map { $0.request.report == .ended })
+                ) AS r(activity_key, device_key, activitykit_id, has_ended)
                 JOIN starts AS s ON \(unescaped: Query.byKey("s", "r", "activity_key", "device_key"))
                 WHERE s.state <> 'settled' AND NOT \(unescaped: Continuations.isOfOldCard)
                 ORDER BY s.activity_key, s.device_key FOR NO KEY UPDATE OF s
             )
-            UPDATE starts AS s SET state = 'settled', due_at = NULL, reason = NULL
+            UPDATE starts AS s
+            SET state = CASE WHEN r.is_forgotten THEN s.state ELSE 'settled' END,
+                due_at = CASE WHEN r.is_forgotten THEN s.due_at END,
+                reason = CASE WHEN r.is_forgotten THEN s.reason END
             FROM reported AS r WHERE \(unescaped: Query.byKey("s", "r", "activity_key", "device_key"))
             RETURNING s.activity_key, s.device_key, CASE WHEN s.attempts > 0 THEN s.revision END,
-                CASE WHEN s.attempts > 0 THEN s.claimed_at END, r.state = 'cancelled', \(unescaped: Self.endsOnUnfollow)
+                CASE WHEN s.attempts > 0 THEN s.claimed_at END, r.state = 'cancelled', r.is_forgotten,
+                \(unescaped: Self.endsOnUnfollow)
             """
         )
         var starts: [CardKey: Start] = [:]
-        for (activity, device, revision, claimedAt, wasCancelled, endsOnUnfollow) in try rows.decoded(
-            as: (Int64, Int64, Int64?, PGTimestamp?, Bool, Bool).self
+        for (activity, device, revision, claimedAt, wasCancelled, isForgotten, endsOnUnfollow) in try rows.decoded(
+            as: (Int64, Int64, Int64?, PGTimestamp?, Bool, Bool, Bool).self
         ) {
             starts[CardKey(activityKey: activity, deviceKey: device)] = Start(
                 revision: revision,
                 claimedAt: claimedAt,
                 wasCancelled: wasCancelled,
-                endsOnUnfollow: endsOnUnfollow
+                endsOnUnfollow: endsOnUnfollow,
+                isAway: isForgotten
             )
         }
         return starts
     }
 
-    /// An SQL condition: the policy ends the cards of devices that leave the audience of the start `s` by their topics.
+    /// An SQL condition: a report `r` tells that a card is gone which Tally had ended and forgotten before the start
+    /// `s` was wanted again. Tally takes the revision from the start of a card that it ends, and the next claim sets a
+    /// new one.
+    private static let isOfForgottenCard = """
+        (r.has_ended AND s.state IN ('pending', 'withheld') AND s.attempts > 0 AND s.revision IS NULL
+         AND NOT EXISTS (SELECT FROM subscriptions AS c
+                         WHERE c.activity_key = s.activity_key AND c.device_key = s.device_key OFFSET 0))
+        """
+
+    /// An SQL condition: the policy ends the cards of devices that leave the audience of the start `s` by their topics,
+    /// and the device may have left so. `r`: the start before the report.
     private static let endsOnUnfollow = """
-        coalesce((
-            SELECT \(StoredJSON.text(at: "{on_unfollow}", of: "p.policy")) = '\(OnUnfollow.end.rawValue)'
-            FROM activities AS a JOIN activity_types AS p USING (bundle_id, type_name)
-            WHERE a.activity_key = s.activity_key
-        ), false)
+        ((r.state = 'cancelled'
+          OR EXISTS (SELECT FROM audience_topics AS m WHERE m.activity_key = s.activity_key OFFSET 0))
+         AND coalesce((
+             SELECT \(StoredJSON.text(at: "{on_unfollow}", of: "p.policy")) = '\(OnUnfollow.end.rawValue)'
+             FROM activities AS a JOIN activity_types AS p USING (bundle_id, type_name)
+             WHERE a.activity_key = s.activity_key
+         ), false))
         """
 
     /// Finds the cards among the reported ones that end, or have ended, because their devices left the audience by their
     /// topics. Their starts stay cancelled: a device that follows again gets a new card.
     ///
-    /// A card that was there when its device left has a row that says so. Without a row, Tally has started a card of which it
-    /// knew nothing then: its start was on its way, the answer to it got lost, or the card was ended and forgotten.
+    /// A card that was there when its device left has a row that says so. If its start is not cancelled, the backend
+    /// has ended the card, and no start follows. If the reported card continues a card that is to leave, it has to
+    /// leave, too.
+    ///
+    /// Without a row, Tally has started a card of which it knew nothing when the device left: its start was on its way,
+    /// the answer to it got lost, or the card was ended and forgotten. After that the app may start a card itself. The
+    /// app says what such a card shows, and the card stays.
     private func findAway(
         among cards: [(key: CardKey, request: SubscriptionRequest)],
         _ starts: inout [CardKey: Start]
     ) async throws {
         let cards = cards.filter { card in
-            starts[card.key]?.endsOnUnfollow == true
-                && (card.request.report.isByToken || card.request.report == .ended)
+            guard let start = starts[card.key], start.endsOnUnfollow, !start.isAway else { return false }
+            return card.request.report.isByToken || card.request.report == .ended
         }
         guard !cards.isEmpty else { return }
         let keys = cards.map(\.key)
         let wereCancelled = keys.map { starts[$0]?.wasCancelled == true }
         let wereSent = keys.map { starts[$0]?.claimedAt != nil }
         let haveEnded = cards.map { $0.request.report == .ended }
+        let areOwn = cards.map { $0.request.knownRevision != nil }
         let rows = try await connection.query(
             """
             WITH away AS MATERIALIZED (
                 SELECT r.activity_key, r.device_key
                 FROM unnest(
                     \(keys.map(\.activityKey)), \(keys.map(\.deviceKey)), \(cards.map(\.request.activityKitID)),
-                    \(wereCancelled), \(wereSent), \(haveEnded)
-                ) AS r(activity_key, device_key, activitykit_id, was_cancelled, was_sent, has_ended)
+                    \(wereCancelled), \(wereSent), \(haveEnded), \(areOwn)
+                ) AS r(activity_key, device_key, activitykit_id, was_cancelled, was_sent, has_ended, is_own)
                 JOIN activities AS a ON \(unescaped: Query.byKey("a", "r", "activity_key"))
                 JOIN devices AS d ON \(unescaped: Query.byKey("d", "r", "device_key"))
                 LEFT JOIN LATERAL (
@@ -479,15 +503,16 @@ struct ReportGroup {
                     WHERE o.activity_key = r.activity_key AND o.device_key = r.device_key OFFSET 0
                 ) AS c ON true
                 WHERE a.state = 'live' AND CASE
-                    WHEN r.has_ended THEN r.was_cancelled AND coalesce(c.leaving AND c.state = 'due', r.was_sent)
-                    WHEN NOT coalesce(c.leaving, r.was_sent) OR coalesce(c.activitykit_id <> r.activitykit_id, false)
-                        THEN false
-                    WHEN c.leaving AND r.was_cancelled THEN true
+                    WHEN r.has_ended THEN r.was_cancelled AND coalesce(c.leaving AND c.state = 'due', true)
+                    WHEN coalesce(c.activitykit_id <> r.activitykit_id, false)
+                        THEN c.leaving AND r.was_sent AND \(unescaped: Self.isContinued)
+                    WHEN c.state IS NOT NULL THEN c.leaving AND r.was_cancelled
+                    WHEN NOT r.was_sent OR (r.was_cancelled AND r.is_own) THEN false
                     ELSE EXISTS (SELECT FROM audience_topics AS m WHERE m.activity_key = a.activity_key OFFSET 0)
                         AND NOT \(unescaped: AudienceCoverage.condition)
                     END
             )
-            UPDATE starts AS s SET state = 'cancelled' FROM away AS r
+            UPDATE starts AS s SET state = 'cancelled', revision = NULL FROM away AS r
             WHERE \(unescaped: Query.byKey("s", "r", "activity_key", "device_key"))
             RETURNING s.activity_key, s.device_key
             """
@@ -496,6 +521,13 @@ struct ReportGroup {
             starts[CardKey(activityKey: activity, deviceKey: device)]?.isAway = true
         }
     }
+
+    /// An SQL condition: a start that has left is to continue the card `c` of the report `r`.
+    private static let isContinued = """
+        EXISTS (SELECT FROM continuations AS k
+                WHERE k.activity_key = r.activity_key AND k.device_key = r.device_key
+                  AND k.activitykit_id = c.activitykit_id AND NOT k.handed_over OFFSET 0)
+        """
 
     private typealias Row = (
         mode: String?, state: String?, generation: Int64?, revision: Int64, activityState: String
@@ -524,6 +556,7 @@ struct ReportGroup {
         statements += kinds.map { ReportRows(kind: $0, reports: $1).statement }
         statements += [AppVersionRows.alignment(cards), Boarding.statement(cards)]
         if !pending.isEmpty { statements.append(SegmentRows.announce(cards: pending)) }
+        if !updated.isEmpty { statements.append(Continuations.lookAgain(deviceKeys: updated)) }
         statements.append(readingAndAnnouncing(shown))
         let results = try await isLast ? connection.commit(statements) : connection.pipeline(statements)
         var rows: [CardKey: Row] = [:]

@@ -16,7 +16,7 @@ struct ReportRows {
         let reach: Reach
         /// Whether they say a generation; one that does not is never stale.
         let hasGeneration: Bool
-        /// Whether they name an installation, which numbers the reports of all its cards in one order.
+        /// Whether they name an installation, which numbers the reports of all its cards in one order. Ends need not.
         let hasInstallation: Bool
         /// Whether they, or their starts, tell what the card shows.
         let isNews: Bool
@@ -159,7 +159,7 @@ struct ReportRows {
             registered_at = EXCLUDED.registered_at, contradictions = 0,
             failures = CASE WHEN \(unescaped: Self.isPausing) THEN s.failures ELSE 0 END,
             leaving = s.leaving AND (s.state = 'waiting_for_token'
-                OR (EXCLUDED.leaving AND NOT \(unescaped: Self.isOtherCard))),
+                OR ((EXCLUDED.leaving OR \(unescaped: Self.hasLeftAudience)) AND NOT \(unescaped: Self.isOtherCard))),
             (state, reason, due_at, pending_since, known_revision, confirmed_revision, heard_revision, started_at, check_at) = (
                 SELECT
                     CASE WHEN is_over THEN 'over' WHEN is_held THEN 'withheld' WHEN is_same THEN s.state ELSE 'due' END,
@@ -252,6 +252,20 @@ struct ReportRows {
          OR (s.state = 'over' AND s.reason IS DISTINCT FROM '\(OverReason.expired.rawValue)')
          OR (\(WatchedCard.isExpired) AND coalesce(s.update_token <> EXCLUDED.update_token, false)
              AND NOT coalesce(s.activitykit_id = EXCLUDED.activitykit_id, false)))
+        """
+
+    /// Whether the card `s`, which is to leave, has a start that is to continue it, and its device has left the
+    /// audience by its topics. Its report does not concern that start. If the backend has ended the card, the start is
+    /// settled.
+    private static let hasLeftAudience = """
+        EXISTS (
+            SELECT FROM continuations AS k CROSS JOIN starts AS o CROSS JOIN activities AS a CROSS JOIN devices AS d
+            WHERE k.activity_key = s.activity_key AND k.device_key = s.device_key
+              AND k.activitykit_id = s.activitykit_id AND NOT k.handed_over
+              AND o.activity_key = s.activity_key AND o.device_key = s.device_key
+              AND a.activity_key = s.activity_key AND d.device_key = s.device_key
+              AND (o.state = 'cancelled' OR (o.state IN ('claimed', 'unknown') AND NOT \(AudienceCoverage.condition)))
+            OFFSET 0)
         """
 
     /// The newest alert that a withheld card `s` has heard. It is owed no alert of a state that its app could not

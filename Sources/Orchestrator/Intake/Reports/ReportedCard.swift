@@ -62,7 +62,7 @@ struct SettledReport: Sendable {
         return ReportRows.Kind(
             reach: reach,
             hasGeneration: request.generation != nil,
-            hasInstallation: request.installation != nil,
+            hasInstallation: reach != .nothing && request.installation != nil,
             isNews: isNews,
             isPending: request.isPending
         )

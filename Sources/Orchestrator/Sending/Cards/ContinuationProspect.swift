@@ -10,7 +10,8 @@ enum ContinuationProspect: Sendable, Hashable {
     case resting(Duration)
     /// Its start is due, after so much time at the latest, or on its way.
     case underWay(Duration)
-    /// Not before the device registers again or reports the card. Both bring another look.
+    /// Not before the device registers again, reports the card, or reports another version of iOS. Each brings another
+    /// look.
     case never
 }
 

@@ -164,7 +164,7 @@ enum Continuations {
     }
 
     /// The statement that has the cards of registered devices looked at again, if they have been old enough for a while:
-    /// there may be a start token now.
+    /// there may be a start token now, or another version of iOS.
     ///
     /// It replaces the time that any look has set. It waits for looks that are under way, because they may not have seen
     /// the registration.
@@ -173,7 +173,11 @@ enum Continuations {
         WITH cards AS MATERIALIZED (
             SELECT s.activity_key, s.device_key
             FROM unnest(\(Set(deviceKeys).sorted())) AS r(device_key)
-            CROSS JOIN LATERAL (SELECT * FROM subscriptions WHERE device_key = r.device_key OFFSET 0) AS s
+            -- No policy hands a younger card over. So the policies of few cards are read.
+            CROSS JOIN LATERAL (
+                SELECT * FROM subscriptions
+                WHERE device_key = r.device_key AND started_at <= clock_timestamp() - interval '1 hour' OFFSET 0
+            ) AS s
             JOIN activities AS a ON \(unescaped: Query.byKey("a", "s", "activity_key"))
             JOIN LATERAL (
                 SELECT policy FROM activity_types WHERE bundle_id = a.bundle_id AND type_name = a.type_name OFFSET 0

@@ -289,7 +289,8 @@ struct StartClaims: Sendable {
         )
     }
 
-    /// A start that may have left already keeps its revision: the card may show that one.
+    /// A start that may have left already keeps its revision: the card may show that one. One whose card was ended has
+    /// none until it leaves again.
     private func store(_ decisions: [Decision]) -> Query {
         """
         UPDATE starts AS s

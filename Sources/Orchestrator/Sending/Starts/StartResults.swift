@@ -172,30 +172,25 @@ struct StartResults: Sendable {
             """
     }
 
-    /// The clause that leaves out cards that were reported before the answer is stored, if their devices had left the audience.
-    /// They may be ended and forgotten already.
-    private static let isNotEnded = """
-        WHERE NOT EXISTS (
-            SELECT FROM starts AS o
-            WHERE o.activity_key = a.activity_key AND o.device_key = r.device_key AND o.state = 'cancelled' OFFSET 0)
-        """
-
-    /// The statement that cancels the starts of cards which end as soon as they report their tokens. A change of topics does
-    /// the same when it finds a card. So a device that follows again gets a new card. A card that continues one which the
-    /// backend has ended is left out.
+    /// The statement that cancels the starts of cards which end as soon as they report their tokens. A change of topics
+    /// does the same when it finds a card. So a device that follows again gets a new card. If the backend has ended the
+    /// card that such a card continues, the start is settled already.
     private func cancellation(_ started: [Started], _ activity: ActivitySnapshot) -> Query {
         """
-        UPDATE starts AS s SET state = 'cancelled' FROM activities AS a
-        WHERE a.activity_key = \(activity.key) AND s.activity_key = \(activity.key)
+        UPDATE starts AS s SET state = 'cancelled', revision = NULL
+        WHERE EXISTS (SELECT FROM audience_topics AS m WHERE m.activity_key = \(activity.key) OFFSET 0)
+          AND s.activity_key = \(activity.key)
           AND s.device_key = ANY(\(started.map(\.0.deviceKey))) AND s.state = 'sent' AND EXISTS (
               SELECT FROM subscriptions AS c
               WHERE c.activity_key = s.activity_key AND c.device_key = s.device_key
                 AND c.leaving AND c.state = 'waiting_for_token' OFFSET 0)
-          AND NOT \(unescaped: Continuations.isLeaving("s.device_key"))
         """
     }
 
     /// A phone on the channel whose start was on its way while something newer was broadcast may have missed that.
+    ///
+    /// Cards that were reported before this are left out if their devices had left the audience by their topics. They
+    /// may be ended and forgotten already.
     private func subscriptions(_ started: [Started], _ activity: ActivitySnapshot) -> Query {
         let started = started.sorted { $0.0.deviceKey < $1.0.deviceKey }
         let checks = started.map { start, mode in
@@ -217,7 +212,14 @@ struct StartResults: Sendable {
                 SELECT CASE WHEN r.mode = 'token' THEN 'waiting_for_token'::subscription_state
                     WHEN a.revision > \(activity.newest) THEN 'due' ELSE 'riding' END AS state
             ) AS v
-            \(unescaped: activity.policy.onUnfollow == .end ? Self.isNotEnded : "")
+            WHERE NOT (
+                \(activity.policy.onUnfollow == .end)
+                AND EXISTS (SELECT FROM audience_topics AS m WHERE m.activity_key = \(activity.key) OFFSET 0)
+                AND EXISTS (
+                    SELECT FROM starts AS o
+                    WHERE o.activity_key = a.activity_key AND o.device_key = r.device_key AND o.state = 'cancelled'
+                    OFFSET 0)
+            )
             ON CONFLICT (activity_key, device_key) DO NOTHING
             """
     }

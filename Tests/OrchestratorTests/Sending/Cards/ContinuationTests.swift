@@ -289,6 +289,20 @@ struct ContinuationTests {
         }
     }
 
+    @Test("A card that an old iOS kept from being continued is looked at when a report of any card names a newer one")
+    func newerSystem() async throws {
+        try await withCard { world in
+            try await world.register("d1", token: "5a01", user: "ada", os: "17.0")
+            try await handOver(world)
+            #expect(try await looks(world) == 0)
+            #expect(starts(world) == 0)
+            try await world.start("other")
+            try await world.follow("d1", token: "bb01", in: "other", known: 1)
+            try await handOver(world, after: 1)
+            #expect(starts(world) == 1)
+        }
+    }
+
     @Test("A card whose start got no answer twice is looked at no more")
     func spent() async throws {
         try await withCard { world in
