@@ -31,17 +31,16 @@ extension Orchestrator {
             """
         )
         if rows.isEmpty { try await store.requireApp(app) }
-        let halts = try rows.decoded(as: (String, PGTimestamp, Int32, Int32, Int16, PGTimestamp).self)
-            .map { environment, halted, answers, rejections, probes, probe in
-                HaltResource(
-                    environment: try .stored(environment),
-                    haltedAt: Instant(halted),
-                    answers: Int(answers),
-                    rejections: Int(rejections),
-                    probes: Int(probes),
-                    nextProbeAt: Instant(probe)
-                )
-            }
+        let halts = try rows.map { row in
+            try HaltResource(
+                environment: .stored(row["environment"]),
+                haltedAt: row["halted_at"],
+                answers: row["answers"],
+                rejections: row["rejections"],
+                probes: row["probes"],
+                nextProbeAt: row["probe_at"]
+            )
+        }
         return .cut(halts, limit: page.limit) { [$0.environment.rawValue] }
     }
 

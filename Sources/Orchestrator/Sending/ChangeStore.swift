@@ -272,7 +272,7 @@ struct ChangeStore: Sendable {
         return try AlertContent(json: JSONValue(parsing: text))
     }
 
-    private struct Row {
+    private struct StoredChange {
         let kind: ChangeKind
         let timestamp: Timestamp?
         /// Seconds since the stamp was given.
@@ -284,6 +284,61 @@ struct ChangeStore: Sendable {
         /// The database's clock.
         let now: Timestamp
         let change: (Timestamp) -> ChangeToSend
+
+        init(_ row: Row) throws {
+            kind = try .stored(row["kind"])
+            timestamp = try row["timestamp"]
+            age = try row["age"]
+            isInOrder = try row["is_in_order"]
+            lastStamp = try row["stamp"]
+            let readAt: PGTimestamp = try row["now"]
+            now = readAt.microseconds / 1_000_000
+            change = try Self.change(row, kind, readAt: readAt)
+        }
+
+        /// The change in `row` under whatever stamp it is given.
+        private static func change(
+            _ row: Row,
+            _ kind: ChangeKind,
+            readAt: PGTimestamp
+        ) throws -> (Timestamp) -> ChangeToSend {
+            let revision: Revision = try row["revision"]
+            let content: String = try row["content_state"]
+            let contentState = CompactJSON(stored: Array(content.utf8))
+            let alertText: String? = try row["alert"]
+            let alert = try alertText.map { try AlertContent(json: JSONValue(parsing: $0)) }
+            let urgency: Urgency = try .stored(row["urgency"])
+            let mustDeliver: Bool = try row["must_deliver"]
+            let staleAfter: Int? = try row["stale_after_seconds"]
+            let score: Double? = try row["relevance_score"]
+            let dismissAfter: Int? = try row["dismiss_after_seconds"]
+            let dismissAt: Int64? = try row["dismiss_at"]
+            let standing: Duration = try row["standing"]
+            let acceptedAt = ContinuousClock.now - standing
+            let priorities = try ChangeStore.priorities(row)
+            let origin = RequestOrigin(stored: try row["request_id"], try row["traceparent"])
+            let isSent: Bool = try row["is_sent"]
+            return { timestamp in
+                ChangeToSend(
+                    revision: revision,
+                    kind: kind,
+                    contentState: contentState,
+                    alert: alert,
+                    urgency: urgency,
+                    mustDeliver: mustDeliver,
+                    timestamp: timestamp,
+                    staleAfterSeconds: staleAfter,
+                    relevanceScore: score.flatMap(JSONNumber.init),
+                    dismissAfterSeconds: dismissAfter,
+                    dismissAt: dismissAt,
+                    acceptedAt: acceptedAt,
+                    priorities: priorities,
+                    readAt: readAt,
+                    origin: origin,
+                    isSent: isSent
+                )
+            }
+        }
 
         /// Nil if it must be stamped before it leaves.
         var changeUnderItsStamp: ChangeToSend? {
@@ -305,14 +360,14 @@ struct ChangeStore: Sendable {
         "\(unescaped: columns) WHERE c.activity_key = \(key) AND c.revision = \(revision)"
     }
 
-    /// The columns that ``read(_:)`` reads.
+    /// The columns of a ``StoredChange``.
     private static let columns = """
         SELECT c.revision, c.kind::text, c.content_state::text, c.alert::text, c.urgency::text, c.must_deliver,
-               c.stale_after_seconds, c.relevance_score, c.dismiss_after_seconds, extract(epoch FROM c.dismiss_at)::bigint,
-               clock_timestamp() - c.accepted_at, c.timestamp,
-               coalesce(extract(epoch FROM clock_timestamp() - c.stamped_at), 0)::float8,
-               clock_timestamp(), coalesce(\(isInOrder), false), a.stamp, given.classes, given.priorities,
-               given.reasons, given.ages, c.request_id, c.traceparent, c.is_sent
+               c.stale_after_seconds, c.relevance_score, c.dismiss_after_seconds,
+               extract(epoch FROM c.dismiss_at)::bigint AS dismiss_at, clock_timestamp() - c.accepted_at AS standing,
+               c.timestamp, coalesce(extract(epoch FROM clock_timestamp() - c.stamped_at), 0)::float8 AS age,
+               clock_timestamp() AS now, coalesce(\(isInOrder), false) AS is_in_order, a.stamp,
+               given.classes, given.priorities, given.reasons, given.ages, c.request_id, c.traceparent, c.is_sent
         FROM changes AS c JOIN activities AS a USING (activity_key)
         CROSS JOIN LATERAL (
             SELECT coalesce(array_agg(b.class::text), '{}') AS classes, coalesce(array_agg(b.priority), '{}') AS priorities,
@@ -322,61 +377,21 @@ struct ChangeStore: Sendable {
         ) AS given
         """
 
-    private static func read(_ rows: Rows) throws -> Row? {
-        for (
-            revision, kind, content, alert, urgency, mustDeliver, stale, score, dismissAfter, dismissAt, standing,
-            stamp, age, now, isInOrder, last, classes, given, reasons, ages, requestID, trace, isSent
-        )
-            in try rows.decoded(
-                as: (
-                    Int64, String, String, String?, String, Bool, Int32?, Double?, Int32?, Int64?, Duration, Int64?,
-                    Double, PGTimestamp, Bool, Int64, [String], [Int16], [String], [Double], String?, String?, Bool
-                ).self
+    private static func read(_ rows: Rows) throws -> StoredChange? { try rows.first.map { try StoredChange($0) } }
+
+    private static func priorities(_ row: Row) throws -> [BudgetClass: GivenPriority] {
+        let classes: [String] = try row["classes"]
+        let given: [Int16] = try row["priorities"]
+        let reasons: [String] = try row["reasons"]
+        let ages: [Double] = try row["ages"]
+        var priorities: [BudgetClass: GivenPriority] = [:]
+        for (index, name) in classes.enumerated() {
+            priorities[try .stored(name)] = GivenPriority(
+                stored: given[index],
+                reasons[index],
+                age: ages[index]
             )
-        {
-            var priorities: [BudgetClass: GivenPriority] = [:]
-            for (index, name) in classes.enumerated() {
-                priorities[try .stored(name)] = GivenPriority(
-                    stored: given[index],
-                    reasons[index],
-                    age: ages[index]
-                )
-            }
-            let known = priorities
-            let origin = RequestOrigin(stored: requestID, trace)
-            let accepted = ContinuousClock.now - standing
-            let kind: ChangeKind = try .stored(kind)
-            let contentState = CompactJSON(stored: Array(content.utf8))
-            let alert = try alert.map { try AlertContent(json: JSONValue(parsing: $0)) }
-            let urgency: Urgency = try .stored(urgency)
-            return Row(
-                kind: kind,
-                timestamp: stamp,
-                age: age,
-                isInOrder: isInOrder,
-                lastStamp: last,
-                now: now.microseconds / 1_000_000
-            ) { timestamp in
-                ChangeToSend(
-                    revision: revision,
-                    kind: kind,
-                    contentState: contentState,
-                    alert: alert,
-                    urgency: urgency,
-                    mustDeliver: mustDeliver,
-                    timestamp: timestamp,
-                    staleAfterSeconds: stale.map(Int.init),
-                    relevanceScore: score.flatMap(JSONNumber.init),
-                    dismissAfterSeconds: dismissAfter.map(Int.init),
-                    dismissAt: dismissAt,
-                    acceptedAt: accepted,
-                    priorities: known,
-                    readAt: now,
-                    origin: origin,
-                    isSent: isSent
-                )
-            }
         }
-        return nil
+        return priorities
     }
 }

@@ -25,6 +25,16 @@ struct OldCards: Sendable {
         let names: ActivityNames
         /// The last stamp of the activity: no phone has seen a later one.
         let stamp: Timestamp
+
+        init(_ row: Row) throws {
+            names = ActivityNames(
+                key: try row["activity_key"],
+                app: BundleID(stored: try row["bundle_id"]),
+                environment: try .stored(row["environment"]),
+                id: ActivityID(stored: try row["activity_id"])
+            )
+            stamp = try row["stamp"]
+        }
     }
 
     private struct OldCard: Sendable {
@@ -32,6 +42,15 @@ struct OldCards: Sendable {
         let activityKitID: String
         let token: PushToken
         let failures: Int
+
+        /// A CHECK keeps the token's length within the bounds that make this nil.
+        init?(_ row: Row) throws {
+            guard let token = PushToken(bytes: try row["update_token"]) else { return nil }
+            self.token = token
+            deviceKey = try row["device_key"]
+            activityKitID = try row["activitykit_id"]
+            failures = try row["failures"]
+        }
     }
 
     /// Claims those that are due, up to ``batchSize``.
@@ -52,24 +71,9 @@ struct OldCards: Sendable {
             """
         )
         var found: [(Activity, OldCard)] = []
-        for (key, app, environment, id, stamp, deviceKey, activityKitID, token, failures) in try rows.decoded(
-            as: (Int64, String, String, String, Int64, Int64, String, [UInt8], Int16).self
-        ) {
-            // A CHECK keeps the length within the bounds that make this nil.
-            guard let token = PushToken(bytes: token) else { continue }
-            let names = ActivityNames(
-                key: key,
-                app: BundleID(stored: app),
-                environment: try .stored(environment),
-                id: ActivityID(stored: id)
-            )
-            let card = OldCard(
-                deviceKey: deviceKey,
-                activityKitID: activityKitID,
-                token: token,
-                failures: Int(failures)
-            )
-            found.append((Activity(names: names, stamp: stamp), card))
+        for row in rows {
+            guard let card = try OldCard(row) else { continue }
+            found.append((try Activity(row), card))
         }
         let groups = Dictionary(grouping: found) { $0.0 }
             .map { (activity: $0.key, cards: $0.value.map(\.1)) }
