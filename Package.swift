@@ -95,6 +95,7 @@ let package = Package(
         .target(name: "LibPQ", dependencies: ["CLibPQ", "Reactor"], swiftSettings: mechanism),
 
         // Pure: no I/O, no clock, no database, no framework.
+        .target(name: "Waiting"),
         .target(name: "JSON"),
         .target(
             name: "JSONSchema",
@@ -114,11 +115,14 @@ let package = Package(
         .target(name: "ActivityModel", dependencies: ["JSON"]),
 
         // Policy: pools, retries, provider tokens, migrations.
-        .target(name: "Postgres", dependencies: ["LibPQ", "Reactor", "Cryptography", logging, serviceLifecycle]),
+        .target(
+            name: "Postgres",
+            dependencies: ["LibPQ", "Reactor", "Cryptography", "Waiting", logging, serviceLifecycle]
+        ),
         .target(
             name: "APNSTransport",
             dependencies: [
-                "ActivityModel", "Cryptography", "HTTP2Engine", "JSON", "Reactor", "TLSEngine",
+                "ActivityModel", "Cryptography", "HTTP2Engine", "JSON", "Reactor", "TLSEngine", "Waiting",
                 logging, metrics, serviceLifecycle,
             ]
         ),
@@ -147,7 +151,7 @@ let package = Package(
             name: "Store",
             dependencies: [
                 "APITypes", "ActivityModel", "APNSTransport", "Cryptography", "JSON", "Postgres", "Schema",
-                logging, metrics, serviceLifecycle,
+                "Waiting", logging, metrics, serviceLifecycle,
             ]
         ),
 
@@ -193,7 +197,7 @@ let package = Package(
             name: "Orchestrator",
             dependencies: [
                 "APITypes", "ActivityModel", "APNSTransport", "Doctor", "JSON", "Ownership", "Postgres", "Record",
-                "Registry", "Store", "Webhooks", logging, metrics, serviceLifecycle,
+                "Registry", "Store", "Waiting", "Webhooks", logging, metrics, serviceLifecycle,
             ]
         ),
         .target(name: "APITypes", dependencies: ["ActivityModel", "JSON", "SwiftContent"]),
@@ -217,7 +221,7 @@ let package = Package(
         .plugin(name: "EmbedText", capability: .buildTool()),
         .target(
             name: "TallyClient",
-            dependencies: ["APITypes", "ActivityModel", "JSON", "TLSEngine", nioCore, nioHTTP1, nioPosix]
+            dependencies: ["APITypes", "ActivityModel", "JSON", "TLSEngine", "Waiting", nioCore, nioHTTP1, nioPosix]
         ),
 
         // The app side: no dependency, and the only library for iPhones.
@@ -231,7 +235,7 @@ let package = Package(
             name: "APNSSimulator",
             dependencies: [
                 "APITypes", "ActivityModel", "Cryptography", "HTTP1Server", "HTTP2Engine", "JSON", "Reactor",
-                "TLSEngine", "TallyClient", httpTypes, nioCore, logging, serviceLifecycle,
+                "TLSEngine", "TallyClient", "Waiting", httpTypes, nioCore, logging, serviceLifecycle,
             ]
         ),
 
@@ -358,7 +362,7 @@ let package = Package(
             dependencies: [
                 "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "Doctor", "JSON", "Orchestrator",
                 "OrchestratorTestSupport", "Ownership", "Postgres", "Record", "Registry", "Schema", "Store",
-                "TestSupport", "Webhooks", "tally-import", logging, metrics, metricsTestKit, serviceLifecycle,
+                "TestSupport", "Waiting", "Webhooks", "tally-import", logging, metrics, metricsTestKit, serviceLifecycle,
             ]
         ),
         .testTarget(

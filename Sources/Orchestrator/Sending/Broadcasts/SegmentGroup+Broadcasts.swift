@@ -3,6 +3,7 @@ import ActivityModel
 import Logging
 import Postgres
 import Store
+import Waiting
 
 /// How a group serves channels.
 extension SegmentGroup {

@@ -3,6 +3,7 @@ import ActivityModel
 import Logging
 import Postgres
 import Store
+import Waiting
 
 /// Ends the cards that new cards have taken the place of, with the end's `dismissal-date` in the past.
 ///
@@ -105,7 +106,7 @@ struct OldCards: Sendable {
                     event: .continued,
                     revision: nil,
                     origin: nil,
-                    priority: .ten,
+                    priority: PriorityRule.end.priority,
                     detail: detail
                 ),
                 to: cards.map(\.deviceKey),
@@ -145,7 +146,7 @@ struct OldCards: Sendable {
             identity: identity,
             headers: PushHeaders(
                 bundleID: names.app,
-                priority: .ten,
+                priority: PriorityRule.end.priority,
                 // After that, the system has ended the card.
                 expiration: now + Int64(CardWatch.lifetimeSeconds)
             ),
@@ -165,13 +166,7 @@ struct OldCards: Sendable {
 
     /// An end without an answer is sent again. A token that APNs does not take is left: nobody can end that card.
     private func settlement(_ activity: Activity, _ cards: [OldCard], _ answers: BatchOutcome) -> [Query] {
-        var open: Set<Int> = []
-        for exception in answers.exceptions {
-            switch exception.outcome.class {
-            case .accepted, .tokenDead, .tokenRejected, .requestInvalid, .channelGone: continue
-            case .retry, .credential, .unknown, .notSent: open.insert(exception.index)
-            }
-        }
+        let open = Set(answers.exceptions.filter { $0.outcome.class.consequence.isAgain }.map(\.index))
         let ended = cards.indices.filter { !open.contains($0) }.map { cards[$0] }
         let again = open.sorted().map { cards[$0] }
         let delays = again.map { orchestrator.settings.backoff.delay(afterFailures: $0.failures + 1) }
