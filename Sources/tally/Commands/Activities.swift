@@ -70,7 +70,7 @@ struct Activities: AsyncParsableCommand {
             )
         }
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let client = session.client
             guard !dryRun else {
                 return session.show(try await client.dryRunStart(session.app(), id.value, request()))
@@ -114,7 +114,7 @@ struct Activities: AsyncParsableCommand {
             )
         }
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let client = session.client
             guard !dryRun else {
                 return session.show(try await client.dryRunUpdate(session.app(), id.value, request()))
@@ -156,7 +156,7 @@ struct Activities: AsyncParsableCommand {
             )
         }
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let client = session.client
             guard !dryRun else {
                 return session.show(try await client.dryRunEnd(session.app(), id.value, request()))
@@ -175,7 +175,7 @@ struct Activities: AsyncParsableCommand {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.activity(session.app(), id.value))
         }
     }
@@ -192,7 +192,7 @@ struct Activities: AsyncParsableCommand {
         @OptionGroup var page: PageOptions
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let client = session.client
             let list = try await client.activities(session.app(), type: type?.value, state: state, page.request)
             session.show(list)

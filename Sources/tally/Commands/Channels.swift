@@ -21,7 +21,7 @@ struct Channels: AsyncParsableCommand {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let request = ChannelRequest(environment: environment, storage: storage)
             session.show(try await session.client.createChannel(session.app(), request))
         }
@@ -37,7 +37,7 @@ struct Channels: AsyncParsableCommand {
         @OptionGroup var page: PageOptions
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.channels(session.app(), page.request))
         }
     }
@@ -52,7 +52,7 @@ struct Channels: AsyncParsableCommand {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.channel(session.app(), id.value))
         }
     }
@@ -67,7 +67,7 @@ struct Channels: AsyncParsableCommand {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             try await session.client.deleteChannel(session.app(), id.value)
             session.show(done: "The channel is deleted.")
         }
@@ -91,7 +91,7 @@ extension Channels {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let request = ReconcileRequest(environment: environment, dryRun: dryRun)
             let app = try session.app()
             let report = try await session.waiting(for: "Comparing with Apple") {

@@ -57,7 +57,7 @@ struct Devices: AsyncParsableCommand {
             )
         }
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.putDevice(session.app(), id.value, request))
         }
     }
@@ -73,7 +73,7 @@ struct Devices: AsyncParsableCommand {
         @OptionGroup var page: PageOptions
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.devices(session.app(), user: user?.value, page.request))
         }
     }
@@ -88,7 +88,7 @@ struct Devices: AsyncParsableCommand {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.device(session.app(), id.value))
         }
     }
@@ -103,7 +103,7 @@ struct Devices: AsyncParsableCommand {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             try await session.client.deleteDevice(session.app(), id.value)
             session.show(done: "\(id.value) is deleted.")
         }
@@ -121,7 +121,7 @@ struct Devices: AsyncParsableCommand {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let app = try session.app()
             let what = "all that is stored of the user \(id.value) in \(app) at \(session.url)"
             try Confirmation().require(id.value.rawValue, of: what, given: confirmation)

@@ -29,7 +29,7 @@ struct Payload: AppCommand {
     @OptionGroup var app: AppOption
     @OptionGroup var global: GlobalOptions
 
-    func run(_ session: Session) async throws {
+    func run(_ session: CommandSession) async throws {
         let app = try session.app()
         let activity = try await session.client.activity(app, id.value)
         let plan =

@@ -23,7 +23,7 @@ struct PolicyCommand: AsyncParsableCommand {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let policy = try await session.client.type(session.app(), name.value).policy.json
             session.show(line: policy.indentedText, json: policy)
         }
@@ -45,7 +45,7 @@ struct PolicyCommand: AsyncParsableCommand {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let app = try session.app()
             let stored = try await session.client.type(app, name.value).policy.json
             let patch = try set?.value(of: "--set") ?? PolicyEdit.patch(from: stored, to: Editor().edited(stored))

@@ -16,7 +16,7 @@ extension Users {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(
                 try await session.client.revokeTickets(session.app(), of: id.value, before: moment.instant)
             )
@@ -36,7 +36,7 @@ extension Devices {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(
                 try await session.client.revokeTickets(session.app(), of: id.value, before: moment.instant)
             )
@@ -46,7 +46,7 @@ extension Devices {
 
 struct RevocationMoment: ParsableArguments {
     @Option(help: "Tickets made before then: RFC 3339, or how long ago, such as 10m. Default: now.")
-    var before: Checked<Moment>?
+    var before: Checked<PointInTime>?
 
     var instant: Instant {
         before?.value.instant() ?? Instant(microseconds: Int64(Date().timeIntervalSince1970 * 1_000_000))
@@ -54,5 +54,5 @@ struct RevocationMoment: ParsableArguments {
 }
 
 extension TicketRevocation: Presentable {
-    var text: String { Card([("revoked before", revokedBefore.description)]).text }
+    var text: String { FactList([("revoked before", revokedBefore.description)]).text }
 }

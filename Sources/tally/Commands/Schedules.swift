@@ -20,7 +20,7 @@ struct Schedules: AsyncParsableCommand {
         @OptionGroup var page: PageOptions
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.schedules(session.app(), state: state, page.request))
         }
     }
@@ -35,7 +35,7 @@ struct Schedules: AsyncParsableCommand {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.schedule(session.app(), id.value.text))
         }
     }
@@ -50,7 +50,7 @@ struct Schedules: AsyncParsableCommand {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             try await session.client.cancelSchedule(session.app(), id.value.text)
             session.show(done: "The schedule is cancelled.")
         }
@@ -69,7 +69,7 @@ extension Schedules {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.runSchedule(session.app(), id.value.text))
         }
     }
@@ -88,7 +88,7 @@ extension ScheduleResource: Listable, Presentable {
     }
 
     var text: String {
-        Card([
+        FactList([
             ("schedule", id), ("activity", activityID.rawValue), ("kind", kind.rawValue), ("due", dueAt.description),
             ("state", state.rawValue), ("reason", reason),
         ]).text

@@ -59,7 +59,7 @@ extension Activities {
             return try SubscriptionRequest(json: request.json)
         }
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.subscribe(session.app(), id.value, device.value, request()))
         }
     }
@@ -75,7 +75,7 @@ extension Activities {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             try await session.client.unsubscribe(session.app(), id.value, device.value)
             session.show(done: "The card of \(device.value) is ended.")
         }
@@ -101,7 +101,7 @@ extension Activities {
         @OptionGroup var page: PageOptions
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let client = session.client
             session.show(try await client.subscriptions(session.app(), id.value, state: state, page.request))
         }
@@ -128,7 +128,7 @@ extension SubscriptionResource: Listable {
 
 extension SubscriptionAnswer: Presentable {
     var text: String {
-        Card([
+        FactList([
             ("activity", activityID.rawValue), ("device", deviceID.rawValue), ("mode", mode.rawValue),
             ("state", state.rawValue), ("revision", String(revision)), ("activity state", activityState.rawValue),
             ("ignored", stale?.rawValue),

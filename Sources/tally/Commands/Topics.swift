@@ -19,7 +19,7 @@ struct Topics: AsyncParsableCommand {
         @OptionGroup var page: PageOptions
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.topics(session.app(), page.request))
         }
     }
@@ -41,7 +41,7 @@ struct TopicOptions: ParsableArguments {
 
     /// Changes the list of a follower if there is a change, and shows it.
     func run(
-        _ session: Session,
+        _ session: CommandSession,
         show: (BundleID) async throws -> FollowedTopics,
         change: (BundleID, TopicsRequest) async throws -> FollowedTopics
     ) async throws {
@@ -73,7 +73,7 @@ extension Users {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             try await topics.run(session) { app in
                 try await session.client.topics(app, of: id.value)
             } change: { app, request in
@@ -96,7 +96,7 @@ extension Devices {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             try await topics.run(session) { app in
                 try await session.client.topics(app, of: id.value)
             } change: { app, request in

@@ -15,7 +15,7 @@ extension Types {
         @OptionGroup var page: PageOptions
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.typeVersions(session.app(), name.value, page.request))
         }
     }
@@ -36,7 +36,7 @@ extension Types {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let request = TypeVersionRequest(retired: !undo)
             let stored = try await session.client.putTypeVersion(session.app(), name.value, version, request)
             session.show(

@@ -51,7 +51,7 @@ struct Types: AsyncParsableCommand {
             return try TypeRequest(json: .object(body))
         }
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let client = session.client
             session.show(try await client.putType(session.app(), name.value, request(), force: force))
         }
@@ -67,7 +67,7 @@ struct Types: AsyncParsableCommand {
         @OptionGroup var page: PageOptions
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.types(session.app(), page.request))
         }
     }
@@ -82,7 +82,7 @@ struct Types: AsyncParsableCommand {
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.type(session.app(), name.value))
         }
     }
@@ -105,7 +105,7 @@ struct Types: AsyncParsableCommand {
             }
         }
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let request = ValidationRequest(
                 attributes: try attributes?.object(of: "--attributes"),
                 contentState: try contentState?.object(of: "--content-state")
