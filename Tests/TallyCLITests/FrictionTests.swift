@@ -77,7 +77,8 @@ struct FrictionTests {
     func profiles() throws {
         var file = try ProfileFile(Array(#"{"note": 1}"#.utf8), path: "config.json")
         let add = try #require(
-            try TallyCommand.parseAsRoot(["profile", "add", "local", "--url", "http://a", "--key", "k"]) as? Profiles.Add
+            try TallyCommand.parseAsRoot(["profile", "add", "local", "--url", "http://a", "--key", "k"])
+                as? Profiles.Add
         )
         #expect(try add.change(&file, ["TALLY_APP": "com.example.a"]).contains("default"))
         let other = try #require(try TallyCommand.parseAsRoot(["profile", "add", "live"]) as? Profiles.Add)

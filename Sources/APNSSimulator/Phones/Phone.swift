@@ -90,7 +90,10 @@ package struct Phone: Sendable {
     }
 
     /// iOS replaces the update tokens of an activity's cards; nil: of all cards. The old tokens are dead.
-    package mutating func rotateUpdateTokens(ofActivity activityID: ActivityID?, at now: ClockReading) -> [PhoneEffect] {
+    package mutating func rotateUpdateTokens(
+        ofActivity activityID: ActivityID?,
+        at now: ClockReading
+    ) -> [PhoneEffect] {
         var effects: [PhoneEffect] = []
         for card in cards where activityID == nil || card.activityID == activityID {
             guard case .token(let old) = card.link, card.isLive(at: now.milliseconds, limits: limits) else { continue }
