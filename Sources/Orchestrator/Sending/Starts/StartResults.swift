@@ -38,10 +38,11 @@ struct StartResults: Sendable {
             case .token, .none: started.append((start, "token"))
             }
         }
-        switch outcome?.class {
-        case .tokenDead(let milliseconds): deadTokens.append((start, "dead", milliseconds, outcome?.words ?? ""))
-        case .tokenRejected: deadTokens.append((start, "rejected", nil, outcome?.words ?? ""))
-        default: break
+        guard let outcome else { return }
+        switch outcome.class.consequence {
+        case .forget(let milliseconds): deadTokens.append((start, "dead", milliseconds, outcome.words))
+        case .park: deadTokens.append((start, "rejected", nil, outcome.words))
+        case .done, .refused, .again: break
         }
     }
 
