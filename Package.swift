@@ -95,6 +95,7 @@ let package = Package(
         .target(name: "LibPQ", dependencies: ["CLibPQ", "Reactor"], swiftSettings: mechanism),
 
         // Pure: no I/O, no clock, no database, no framework.
+        .target(name: "Waiting"),
         .target(name: "JSON"),
         .target(
             name: "JSONSchema",
@@ -114,11 +115,14 @@ let package = Package(
         .target(name: "ActivityModel", dependencies: ["JSON"]),
 
         // Policy: pools, retries, provider tokens, migrations.
-        .target(name: "Postgres", dependencies: ["LibPQ", "Reactor", "Cryptography", logging, serviceLifecycle]),
+        .target(
+            name: "Postgres",
+            dependencies: ["LibPQ", "Reactor", "Cryptography", "Waiting", logging, serviceLifecycle]
+        ),
         .target(
             name: "APNSTransport",
             dependencies: [
-                "ActivityModel", "Cryptography", "HTTP2Engine", "JSON", "Reactor", "TLSEngine",
+                "ActivityModel", "Cryptography", "HTTP2Engine", "JSON", "Reactor", "TLSEngine", "Waiting",
                 logging, metrics, serviceLifecycle,
             ]
         ),
@@ -147,7 +151,7 @@ let package = Package(
             name: "Store",
             dependencies: [
                 "APITypes", "ActivityModel", "APNSTransport", "Cryptography", "JSON", "Postgres", "Schema",
-                logging, metrics, serviceLifecycle,
+                "Waiting", logging, metrics, serviceLifecycle,
             ]
         ),
 
@@ -202,7 +206,7 @@ let package = Package(
             name: "Orchestrator",
             dependencies: [
                 "APITypes", "ActivityModel", "APNSTransport", "Channels", "Doctor", "JSON", "Ownership", "Postgres",
-                "Record", "Registry", "Store", "Webhooks", logging, metrics, serviceLifecycle,
+                "Record", "Registry", "Store", "Waiting", "Webhooks", logging, metrics, serviceLifecycle,
             ]
         ),
         .target(name: "APITypes", dependencies: ["ActivityModel", "JSON", "SwiftContent"]),
@@ -226,7 +230,7 @@ let package = Package(
         .plugin(name: "EmbedText", capability: .buildTool()),
         .target(
             name: "TallyClient",
-            dependencies: ["APITypes", "ActivityModel", "JSON", "TLSEngine", nioCore, nioHTTP1, nioPosix]
+            dependencies: ["APITypes", "ActivityModel", "JSON", "TLSEngine", "Waiting", nioCore, nioHTTP1, nioPosix]
         ),
 
         // The app side: no dependency, and the only library for iPhones.
@@ -240,7 +244,7 @@ let package = Package(
             name: "APNSSimulator",
             dependencies: [
                 "APITypes", "ActivityModel", "Cryptography", "HTTP1Server", "HTTP2Engine", "JSON", "Reactor",
-                "TLSEngine", "TallyClient", httpTypes, nioCore, logging, serviceLifecycle,
+                "TLSEngine", "TallyClient", "Waiting", httpTypes, nioCore, logging, serviceLifecycle,
             ]
         ),
 
@@ -367,7 +371,8 @@ let package = Package(
             dependencies: [
                 "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "Doctor", "JSON",
                 "Orchestrator", "OrchestratorTestSupport", "Ownership", "Postgres", "Record", "Registry", "Schema",
-                "Store", "TestSupport", "Webhooks", "tally-import", logging, metrics, metricsTestKit, serviceLifecycle,
+                "Store", "TestSupport", "Waiting", "Webhooks", "tally-import", logging, metrics, metricsTestKit,
+                serviceLifecycle,
             ]
         ),
         .testTarget(

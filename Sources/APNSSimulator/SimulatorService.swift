@@ -165,9 +165,9 @@ package final class SimulatorService: Service, CustomStringConvertible {
     }
 }
 
-extension Moment {
-    package static var now: Moment {
-        Moment(
+extension ClockReading {
+    package static var now: ClockReading {
+        ClockReading(
             milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)),
             uptimeNanoseconds: Int64(start.duration(to: .now) / .nanoseconds(1))
         )

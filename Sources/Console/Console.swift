@@ -21,7 +21,7 @@ package struct Console: Sendable {
     /// The path and query of a link that signs its reader in with this key, once and within an hour.
     package func signInLink(secret: String, now: Instant) throws -> String {
         let expiry = Instant(unixSeconds: now.unixSeconds + 3600)
-        let link = Session(id: Base64URL.encode(SecureRandom.bytes(16)), secret: secret, expiresAt: expiry)
+        let link = ConsoleSession(id: Base64URL.encode(SecureRandom.bytes(16)), secret: secret, expiresAt: expiry)
         return Address("/console/sign-in", ["link": try seal.seal(link, for: .link)]).text
     }
 

@@ -130,7 +130,7 @@ package protocol TallyService: Sendable {
         _ activity: ActivityID,
         _ device: DeviceID,
         _ request: SubscriptionRequest,
-        by ticket: RegistrationTicket?
+        by ticket: TicketGrant?
     ) async throws -> SubscriptionAnswer
     /// The share of cards whose receipts are wanted, from 0 to 1.
     var receiptSampling: Double { get }

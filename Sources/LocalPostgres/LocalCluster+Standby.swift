@@ -25,7 +25,7 @@ extension LocalCluster {
             guard ContinuousClock.now < deadline else {
                 throw LocalPostgresError(.timedOut, "no standby has caught up in time; see \(folder.log)")
             }
-            await Pause.short()
+            await PollingPause.short()
         }
     }
 

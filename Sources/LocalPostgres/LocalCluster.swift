@@ -151,7 +151,7 @@ package final class LocalCluster: Sendable {
             guard ContinuousClock.now < deadline else {
                 throw LocalPostgresError(.inUse, "another process runs the cluster in \(folder.path)")
             }
-            await Pause.short()
+            await PollingPause.short()
         }
     }
 

@@ -37,7 +37,7 @@ struct ServerRemains: Sendable {
                 )
             }
             // It is not a child of this process, so the kernel does not report its end.
-            await Pause.short()
+            await PollingPause.short()
         }
     }
 

@@ -1,3 +1,5 @@
+package import Waiting
+
 /// What an operator may set; all of it has defaults.
 package struct OrchestratorSettings: Sendable {
     /// An admin key that is accepted as it is, for the first steps on a new installation. Secret.

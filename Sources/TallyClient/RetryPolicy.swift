@@ -1,4 +1,5 @@
 import APITypes
+import Waiting
 
 /// When to retry a request: after a failed connection, and after answers that mean "later".
 package struct RetryPolicy: Sendable, Hashable {
@@ -17,10 +18,8 @@ package struct RetryPolicy: Sendable, Hashable {
     ///
     /// `jitter` is from 0, the longest delay, to 1. `retryAfter` is the server's minimum in seconds.
     package func delay(afterFailures failures: Int, jitter: Double, retryAfter: Int? = nil) -> Duration {
-        var wait = firstDelay
-        for _ in 1..<max(failures, 1) where wait < longestDelay { wait *= 2 }
-        let shortened = min(wait, longestDelay) * (1 - jitter / 2)
-        return max(shortened, .seconds(retryAfter ?? 0))
+        let wait = Backoff(first: firstDelay, cap: longestDelay).delay(afterFailures: failures, jitter: 1 - jitter)
+        return max(wait, .seconds(retryAfter ?? 0))
     }
 
     /// The statuses of a proxy that gets no answer from the server.

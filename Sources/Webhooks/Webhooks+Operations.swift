@@ -209,24 +209,19 @@ extension Webhooks {
     }
 
     private static func webhooks(_ rows: Rows) throws -> [WebhookResource] {
-        let decoded = try rows.decoded(
-            as: (
-                String, String, [String]?, Int16, String?, PGTimestamp, PGTimestamp?, PGTimestamp?, String?,
-                PGTimestamp?
-            ).self
-        )
-        return try decoded.map { id, url, kinds, size, pause, created, delivered, failing, error, next in
-            WebhookResource(
-                id: WebhookID(stored: id),
-                url: url,
-                events: kinds,
-                maxEvents: Int(size),
+        try rows.map { row in
+            let pause: String? = try row["pause_reason"]
+            return WebhookResource(
+                id: WebhookID(stored: try row["webhook_id"]),
+                url: try row["url"],
+                events: try row["kinds"],
+                maxEvents: try row["batch_size"],
                 pausedBecause: try pause.map { word throws in try .stored(word) },
-                createdAt: Instant(created),
-                deliveredAt: delivered.map { Instant($0) },
-                failingSince: failing.map { Instant($0) },
-                lastError: error,
-                nextTryAt: next.map { Instant($0) }
+                createdAt: try row["created_at"],
+                deliveredAt: try row["delivered_at"],
+                failingSince: try row["failing_since"],
+                lastError: try row["last_error"],
+                nextTryAt: try row["next_try_at"]
             )
         }
     }

@@ -3,7 +3,7 @@ import ArgumentParser
 
 /// The admin command line. It does everything through Tally's HTTP API.
 @main
-struct Tally: AsyncParsableCommand {
+struct TallyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tally",
         abstract: "Keep Live Activities on phones up to date, through a Tally server.",
@@ -21,16 +21,16 @@ struct Tally: AsyncParsableCommand {
         version: ProgramVersion.current,
         subcommands: [
             Status.self, Apply.self, Apps.self, Keys.self, Types.self, PolicyCommand.self, Devices.self, Users.self,
-            Topics.self, Activities.self, Channels.self, Schedules.self, Halts.self, Events.self, Webhooks.self,
+            Topics.self, Activities.self, Channels.self, Schedules.self, Halts.self, Events.self, WebhooksCommand.self,
             Audit.self, Send.self, Payload.self, Replay.self,
-            Ingest.self, Doctor.self, Profiles.self,
+            Ingest.self, DoctorCommand.self, Profiles.self,
         ]
     )
 
     static func main() async {
         let words = GlobalOptionOrder.behindCommand(Array(CommandLine.arguments.dropFirst()))
         if let unknown = UnknownCommand(words) {
-            Console.printError(unknown.text)
+            Terminal.printError(unknown.text)
             exit(withError: ExitCode.validationFailure)
         }
         await main(words)

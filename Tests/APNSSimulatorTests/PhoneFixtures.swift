@@ -9,7 +9,7 @@ enum Sample {
     /// UNIX seconds.
     static let start: Int64 = 1_800_000_000
 
-    static func moment(_ seconds: Int64 = 0) -> Moment { Moment(milliseconds: (start + seconds) * 1000) }
+    static func moment(_ seconds: Int64 = 0) -> ClockReading { ClockReading(milliseconds: (start + seconds) * 1000) }
 
     static func profile(
         _ id: String = "phone-1",

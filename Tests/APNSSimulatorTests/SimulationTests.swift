@@ -24,7 +24,7 @@ final class StillSimulation: Sendable {
             let simulation = Simulation(
                 settings: settings,
                 now: { [weak self] in
-                    Moment(milliseconds: self?.milliseconds.withLock { $0 } ?? 0)
+                    ClockReading(milliseconds: self?.milliseconds.withLock { $0 } ?? 0)
                 },
                 followUp: { [weak self] followUp, _ in self?.followUps.withLock { $0.append(followUp) } }
             )

@@ -4,42 +4,64 @@ import Testing
 
 @Suite("Priority")
 struct PriorityTests {
+    struct Case: Sendable {
+        let kind: ChangeKind
+        let urgency: Urgency
+        let hasAlert: Bool
+        let remaining: Int
+        let reserve: Int
+        let priority: PushPriority
+        let reason: PriorityDecision.Reason
+
+        init(
+            _ kind: ChangeKind,
+            _ urgency: Urgency,
+            alert hasAlert: Bool = false,
+            remaining: Int,
+            reserve: Int = 2,
+            _ priority: PushPriority,
+            _ reason: PriorityDecision.Reason
+        ) {
+            self.kind = kind
+            self.urgency = urgency
+            self.hasAlert = hasAlert
+            self.remaining = remaining
+            self.reserve = reserve
+            self.priority = priority
+            self.reason = reason
+        }
+    }
+
     @Test(
         "The contract's table",
         arguments: [
-            (.start, .routine, false, 0, 2, .ten, .start), (.end, .routine, false, 0, 2, .ten, .end),
-            (.end, .critical, true, -5, 2, .ten, .end),
-            (.update, .routine, true, 2, 2, .ten, .alert), (.update, .routine, true, 1, 2, .five, .alertOverBudget),
-            (.update, .critical, true, 0, 2, .five, .alertOverBudget),
-            (.update, .critical, false, 2, 2, .ten, .critical),
-            (.update, .critical, false, 1, 2, .five, .criticalOverBudget),
-            (.update, .critical, false, 1, 0, .five, .criticalOverBudget),
-            (.update, .notable, false, 3, 2, .ten, .notable),
-            (.update, .notable, false, 2, 2, .five, .notableOverBudget),
-            (.update, .notable, false, 1, 0, .ten, .notable),
-            (.update, .routine, false, 10, 2, .five, .routine),
-        ] as [(ChangeKind, Urgency, Bool, Int, Int, PushPriority, PriorityDecision.Reason)]
+            Case(.start, .routine, remaining: 0, .ten, .start),
+            Case(.end, .routine, remaining: 0, .ten, .end),
+            Case(.end, .critical, alert: true, remaining: -5, .ten, .end),
+            Case(.update, .routine, alert: true, remaining: 2, .ten, .alert),
+            Case(.update, .routine, alert: true, remaining: 1, .five, .alertOverBudget),
+            Case(.update, .critical, alert: true, remaining: 0, .five, .alertOverBudget),
+            Case(.update, .critical, remaining: 2, .ten, .critical),
+            Case(.update, .critical, remaining: 1, .five, .criticalOverBudget),
+            Case(.update, .critical, remaining: 1, reserve: 0, .five, .criticalOverBudget),
+            Case(.update, .notable, remaining: 3, .ten, .notable),
+            Case(.update, .notable, remaining: 2, .five, .notableOverBudget),
+            Case(.update, .notable, remaining: 1, reserve: 0, .ten, .notable),
+            Case(.update, .routine, remaining: 10, .five, .routine),
+        ]
     )
-    func table(
-        kind: ChangeKind,
-        urgency: Urgency,
-        hasAlert: Bool,
-        remaining: Int,
-        reserve: Int,
-        priority: PushPriority,
-        reason: PriorityDecision.Reason
-    ) {
+    func table(_ expected: Case) {
         let decision = PriorityRule.decide(
-            kind: kind,
-            urgency: urgency,
-            hasAlert: hasAlert,
-            remaining: remaining,
-            reserve: reserve
+            kind: expected.kind,
+            urgency: expected.urgency,
+            hasAlert: expected.hasAlert,
+            remaining: expected.remaining,
+            reserve: expected.reserve
         )
-        #expect(decision.priority == priority)
-        #expect(decision.reason == reason)
-        #expect(decision.spendsUnit == (priority == .ten))
-        #expect(decision.isDemoted == (priority == .five && reason != .routine))
+        #expect(decision.priority == expected.priority)
+        #expect(decision.reason == expected.reason)
+        #expect(decision.spendsUnit == (expected.priority == .ten))
+        #expect(decision.isDemoted == (expected.priority == .five && expected.reason != .routine))
         #expect(decision.text.hasSuffix("."))
     }
 

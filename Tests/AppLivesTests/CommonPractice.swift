@@ -36,7 +36,7 @@ struct CommonPractice: Library {
     var kept: Kept { .common(stored) }
     var isBusy: Bool { false }
 
-    mutating func handle(_ event: Event, at now: Moment) -> [Action] {
+    mutating func handle(_ event: PhoneEvent, at now: Moment) -> [Action] {
         var actions: [Action] = []
         switch event {
         case .launched(let facts):

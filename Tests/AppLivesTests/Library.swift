@@ -3,7 +3,7 @@ import TestSupport
 
 /// What runs in the app of a life: events in, actions out.
 protocol Library {
-    mutating func handle(_ event: Event, at now: Moment) -> [Action]
+    mutating func handle(_ event: PhoneEvent, at now: Moment) -> [Action]
     /// What it stores.
     var kept: Kept { get }
     /// Whether it keeps the app awake for reports that have no answer.
@@ -54,7 +54,7 @@ struct TallyKitApp: Library {
 
     init(_ machine: Machine) { self.machine = machine }
 
-    mutating func handle(_ event: Event, at now: Moment) -> [Action] {
+    mutating func handle(_ event: PhoneEvent, at now: Moment) -> [Action] {
         machine.handle(event, at: now)
     }
 

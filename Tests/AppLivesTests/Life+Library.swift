@@ -3,7 +3,7 @@
 /// The library's events and actions.
 extension Life {
     /// Hands an event to the library, and does what it says. The process may die between any two actions.
-    func deliver(_ event: Event, to phone: Int) {
+    func deliver(_ event: PhoneEvent, to phone: Int) {
         var events = [event]
         while !events.isEmpty, let process = phones[phone].process {
             let (time, event) = (clock(phone), events.removeFirst())
@@ -23,7 +23,7 @@ extension Life {
         }
     }
 
-    private func perform(_ action: Action, on phone: Int, _ epoch: Int, _ events: inout [Event]) {
+    private func perform(_ action: Action, on phone: Int, _ epoch: Int, _ events: inout [PhoneEvent]) {
         switch action {
         case .save:
             phones[phone].kept = phones[phone].process?.library.kept

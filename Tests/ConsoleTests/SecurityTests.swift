@@ -239,7 +239,7 @@ struct SecurityTests {
     func sealedSessions() throws {
         let seal = try SessionSeal(masterKeys: [SymmetricKey.generate()])
         let end = Instant(unixSeconds: 1_000)
-        let sealed = try seal.seal(Session(id: "1", secret: "key", expiresAt: end), for: .session)
+        let sealed = try seal.seal(ConsoleSession(id: "1", secret: "key", expiresAt: end), for: .session)
         #expect(seal.open(sealed, for: .session, now: Instant(unixSeconds: 999))?.secret == "key")
         #expect(seal.open(sealed, for: .session, now: end) == nil)
         #expect(seal.open(sealed, for: .link, now: Instant(unixSeconds: 999)) == nil)

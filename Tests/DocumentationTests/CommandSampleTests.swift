@@ -67,7 +67,7 @@ struct CommandSampleTests {
             }
         }
         switch name {
-        case "tally": return complaint(Tally.self)
+        case "tally": return complaint(TallyCommand.self)
         case "tallyd": return complaint(Tallyd.self)
         case "apns-sim": return complaint(APNSSim.self)
         case "tools/chaos": return complaint(ChaosCommand.self)
@@ -103,7 +103,7 @@ struct CommandSampleTests {
                 }
             }
         }
-        check(Tally.self, ["tally"])
+        check(TallyCommand.self, ["tally"])
     }
 
     @Test("the reader of scripts takes quotes, comments and lines that go on as a shell does")

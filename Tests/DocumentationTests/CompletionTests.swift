@@ -11,7 +11,7 @@ import Testing
 @Suite("Completions", .timeLimit(.minutes(2)))
 struct CompletionTests {
     private static let programs: [(name: String, command: any ParsableCommand.Type)] = [
-        ("tally", Tally.self), ("tallyd", Tallyd.self), ("apns-sim", APNSSim.self),
+        ("tally", TallyCommand.self), ("tallyd", Tallyd.self), ("apns-sim", APNSSim.self),
     ]
 
     /// Runs `body` with the path of a file that holds a program's script.

@@ -134,23 +134,24 @@ struct PoolMachineTests {
 }
 
 @Suite("Leaving a server alone that is away")
-struct BackOffTests {
+struct ConnectFailuresTests {
     @Test(
         "The pause doubles up to its limit",
         arguments: [(0, 0), (1, 50), (2, 100), (3, 200), (6, 1600), (7, 2000), (60, 2000)]
     )
     func doubling(_ failures: Int, _ milliseconds: Int) {
-        var backOff = BackOff(maximum: .seconds(2))
-        for _ in 0..<failures { backOff.failed() }
-        #expect(backOff.delay(random: 1) == .milliseconds(milliseconds))
-        #expect(backOff.delay(random: 0) == .milliseconds(milliseconds) / 2)
+        for share in [1, 2] {
+            var outage = ConnectFailures(longestPause: .seconds(2)) { share == 1 ? 1 : 0 }
+            for _ in 0..<failures { outage.failed() }
+            #expect(outage.pause == .milliseconds(milliseconds) / share)
+        }
     }
 
     @Test("A success ends it")
     func success() {
-        var backOff = BackOff(maximum: .seconds(2))
-        backOff.failed()
-        backOff.succeeded()
-        #expect(backOff.delay(random: 1) == .zero)
+        var outage = ConnectFailures(longestPause: .seconds(2))
+        outage.failed()
+        outage.succeeded()
+        #expect(outage.pause == .zero)
     }
 }

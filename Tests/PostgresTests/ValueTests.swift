@@ -99,23 +99,35 @@ struct ValueTests {
             try await database.execute("CREATE TYPE colour AS ENUM ('red', 'green')")
             let rows = try await database.query(
                 """
-                SELECT \(Colour.red)::colour, ARRAY[\("green")::colour], '{"a": 1}'::jsonb, 'x'::varchar, 'y'::name,
-                    interval '1 day 2 seconds', 3::smallint, 1.5::real
+                SELECT \(Colour.red)::colour AS one, ARRAY[\("green")::colour] AS some, '{"a": 1}'::jsonb AS json,
+                    'x'::varchar AS text, 'y'::name AS name, interval '1 day 2 seconds' AS span, 3::smallint AS short,
+                    1.5::real AS real
                 """
             )
-            let values = try #require(
-                try rows.first(
-                    as: (Colour, [Colour], JSONText, String, String, Duration, Int, Double).self
-                )
-            )
-            #expect(values.0 == .red)
-            #expect(values.1 == [.green])
-            #expect(values.2 == JSONText(#"{"a": 1}"#))
-            #expect(values.3 == "x")
-            #expect(values.4 == "y")
-            #expect(values.5 == .seconds(86_402))
-            #expect(values.6 == 3)
-            #expect(values.7 == 1.5)
+            let row = try #require(rows.first)
+            #expect(try row["one"] as Colour == .red)
+            #expect(try row["some"] as [Colour] == [.green])
+            #expect(try row["json"] as JSONText == JSONText(#"{"a": 1}"#))
+            #expect(try row["text"] as String == "x")
+            #expect(try row["name"] as String == "y")
+            #expect(try row["span"] as Duration == .seconds(86_402))
+            #expect(try row["short"] as Int == 3)
+            #expect(try row["real"] as Double == 1.5)
+        }
+    }
+
+    @Test("A column is read by its name; there is no other way to spell it")
+    func names() async throws {
+        try await withDatabase { database in
+            let rows = try await database.query("SELECT 1 AS one, NULL::text AS one_more, 2 AS one")
+            let row = try #require(rows.first)
+            // The first of two.
+            #expect(try row["one"] as Int == 1)
+            #expect(try row["one_more"] as String? == nil)
+            for name in ["on", "One", "two"] as [StaticString] {
+                let error = #expect(throws: PostgresError.self) { try row[name] as Int }
+                #expect(error?.message == "no column is called \(name)")
+            }
         }
     }
 

@@ -9,33 +9,53 @@ extension Universe {
     func checkMerges() async throws {
         let rows = try await clock.database.query(
             """
-            SELECT a.activity_id, c.revision, (c.content_state->>'score')::bigint, c.kind::text, c.merged_into, c.is_sent
+            SELECT a.activity_id, c.revision, (c.content_state->>'score')::bigint AS score, c.kind::text,
+                   c.merged_into, c.is_sent
             FROM changes AS c JOIN activities AS a USING (activity_key)
             """
         )
         let updates = apple.with { $0.sent.filter { $0.push.event != "start" } }
         let pushes = Dictionary(grouping: updates) { $0.push.content?.score ?? 0 }
-        let changes = try rows.decoded(as: (String, Int64, Int64, String, Int64?, Bool).self)
-        for (activity, revision, score, kind, merged, isSent) in changes {
-            let own = pushes[score, default: []].filter {
-                $0.push.event == kind && $0.push.content?.match == activity
+        let changes = try rows.map { try StoredChange($0) }
+        for change in changes {
+            let (activity, revision) = (change.activity, change.revision)
+            let own = pushes[change.score, default: []].filter {
+                $0.push.event == change.kind && $0.push.content?.match == activity
             }
-            if let merged {
-                guard !isSent, !isKnownToBeSent(own) else {
+            if let merged = change.mergedInto {
+                guard !change.isSent, !isKnownToBeSent(own) else {
                     throw BrokenPromise(3, "revision \(revision) of \(activity) was sent, and merged into \(merged)")
                 }
                 // An end may go without its state, to an app that could not decode it.
-                let into = changes.filter { $0.0 == activity && $0.1 == merged }.flatMap { change in
-                    pushes[change.2, default: []] + (change.3 == "end" ? pushes[0, default: []] : [])
+                let into = changes.filter { $0.activity == activity && $0.revision == merged }.flatMap { newer in
+                    pushes[newer.score, default: []] + (newer.kind == "end" ? pushes[0, default: []] : [])
                 }
                 guard into.contains(where: Self.mayHaveArrived) || isScheduled(activity) else {
                     throw BrokenPromise(3, "revision \(revision) of \(activity) is merged into \(merged), not sent")
                 }
-            } else if kind == "update", !own.contains(where: Self.mayHaveArrived),
+            } else if change.kind == "update", !own.contains(where: Self.mayHaveArrived),
                 isJumpedOver(revision, of: activity, updates)
             {
                 throw BrokenPromise(3, "revision \(revision) of \(activity) was skipped, and not recorded as merged")
             }
+        }
+    }
+
+    private struct StoredChange {
+        let activity: String
+        let revision: Revision
+        let score: Int64
+        let kind: String
+        let mergedInto: Revision?
+        let isSent: Bool
+
+        init(_ row: Row) throws {
+            activity = try row["activity_id"]
+            revision = try row["revision"]
+            score = try row["score"]
+            kind = try row["kind"]
+            mergedInto = try row["merged_into"]
+            isSent = try row["is_sent"]
         }
     }
 

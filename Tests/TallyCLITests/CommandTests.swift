@@ -10,7 +10,7 @@ import Testing
 
 /// Parses a command line as the program does.
 private func parse<Command>(_: Command.Type, _ words: String...) throws -> Command {
-    try #require(try Tally.parseAsRoot(words) as? Command)
+    try #require(try TallyCommand.parseAsRoot(words) as? Command)
 }
 
 @Suite("Command lines")
@@ -53,26 +53,26 @@ struct CommandTests {
     @Test("devices put says that nobody is signed in, and which installation it is")
     func signedOut() throws {
         let words = ["devices", "put", "phone-1", "--environment", "sandbox", "--signed-out", "--installation", "i-2"]
-        let command = try #require(try Tally.parseAsRoot(words) as? Devices.Put)
+        let command = try #require(try TallyCommand.parseAsRoot(words) as? Devices.Put)
         #expect(command.request == DeviceRequest(environment: .sandbox, user: .nobody, installation: "i-2"))
-        #expect(throws: (any Error).self) { try Tally.parseAsRoot(words + ["--user", "fan"]) }
+        #expect(throws: (any Error).self) { try TallyCommand.parseAsRoot(words + ["--user", "fan"]) }
     }
 
     @Test("activities audience takes an alert for those who are added")
     func audienceAlert() throws {
         let alert = ["--alert-title", "T", "--alert-body", "B"]
         let added = ["activities", "audience", "match-1", "--add-user", "u1"]
-        let command = try #require(try Tally.parseAsRoot(added + alert) as? Activities.ChangeAudience)
+        let command = try #require(try TallyCommand.parseAsRoot(added + alert) as? Activities.ChangeAudience)
         let request = try command.request()
         #expect(request.alert == AlertContent(title: .plain("T"), body: .plain("B")))
         #expect(request.add == Audience(users: [UserID(stored: "u1")]))
         let removed = ["activities", "audience", "match-1", "--remove-user", "u1"]
-        #expect(throws: (any Error).self) { try Tally.parseAsRoot(removed + alert) }
+        #expect(throws: (any Error).self) { try TallyCommand.parseAsRoot(removed + alert) }
         for file in ["fans.ndjson", "-"] {
             let list = ["activities", "audience", "match-1", "--file", file, "--idempotency-key", "k"]
-            let sent = try #require(try Tally.parseAsRoot(list + alert) as? Activities.ChangeAudience)
+            let sent = try #require(try TallyCommand.parseAsRoot(list + alert) as? Activities.ChangeAudience)
             #expect(sent.file == file && sent.idempotencyKey == "k")
-            #expect(throws: (any Error).self) { try Tally.parseAsRoot(list + ["--add-user", "u1"]) }
+            #expect(throws: (any Error).self) { try TallyCommand.parseAsRoot(list + ["--add-user", "u1"]) }
         }
     }
 
@@ -86,7 +86,7 @@ struct CommandTests {
     )
     func globalOptions(line: String) throws {
         let words = GlobalOptionOrder.behindCommand(line.split(separator: " ").map(String.init))
-        let command = try #require(try Tally.parseAsRoot(words) as? Activities.List)
+        let command = try #require(try TallyCommand.parseAsRoot(words) as? Activities.List)
         #expect(command.global.profile == "staging")
         #expect(command.state == .live)
     }
@@ -97,7 +97,7 @@ struct CommandTests {
             "--url", "http://a", "--key", "k", "--profile", "p", "--ca-file", "f", "--app", "com.example.a", "--json",
         ]
         let words = GlobalOptionOrder.behindCommand(before + ["activities", "list", "--profile", "q"])
-        let command = try #require(try Tally.parseAsRoot(words) as? Activities.List)
+        let command = try #require(try TallyCommand.parseAsRoot(words) as? Activities.List)
         #expect(command.global.url == "http://a")
         #expect(command.global.key == "k")
         #expect(command.global.profile == "q")
@@ -192,7 +192,7 @@ struct CommandTests {
     @Test("a ticket is for what is named, and for an hour if nothing else is said")
     func ticket() throws {
         let words = ["devices", "ticket", "d", "--environment", "sandbox", "--user", "u", "--activity", "a"]
-        let command = try #require(try Tally.parseAsRoot(words) as? Devices.Ticket)
+        let command = try #require(try TallyCommand.parseAsRoot(words) as? Devices.Ticket)
         #expect(
             command.request
                 == RegistrationTicketRequest(
@@ -208,7 +208,7 @@ struct CommandTests {
     @Test("activities audience adds some and takes others out, and names no side that is empty")
     func audience() throws {
         let words = ["activities", "audience", "m", "--add-user", "u1", "--add-user", "u2", "--add-all-of-type"]
-        let adding = try #require(try Tally.parseAsRoot(words) as? Activities.ChangeAudience)
+        let adding = try #require(try TallyCommand.parseAsRoot(words) as? Activities.ChangeAudience)
         let users = ["u1", "u2"].map(UserID.init(stored:))
         #expect(try adding.request() == AudienceRequest(add: Audience(users: users, allOfType: true)))
         let removing = try parse(
@@ -228,7 +228,7 @@ struct CommandTests {
     @Test("activities subscribe reports one of four things, by the rules of the API")
     func subscribe() throws {
         func request(_ words: String...) throws -> SubscriptionRequest {
-            let command = try Tally.parseAsRoot(["activities", "subscribe", "m", "d"] + words)
+            let command = try TallyCommand.parseAsRoot(["activities", "subscribe", "m", "d"] + words)
             return try #require(command as? Activities.Subscribe).request()
         }
         let token = try #require(PushToken(hex: "abcd"))
@@ -245,7 +245,7 @@ struct CommandTests {
     @Test("the lines of an alert are texts, or keys that the app translates")
     func alertKeys() throws {
         let command = try #require(
-            try Tally.parseAsRoot([
+            try TallyCommand.parseAsRoot([
                 "activities", "update", "m", "--content-state", "{}", "--alert-title-loc-key", "GOAL",
                 "--alert-title-loc-arg", "Ajax", "--alert-title-loc-arg", "1", "--alert-body", "B", "--alert-sound",
                 "default",
@@ -266,13 +266,13 @@ struct CommandTests {
     @Test("apps put names the channel settings only where they are given, and can take them back")
     func apps() throws {
         let words = ["apps", "put", "com.example", "--team-id", "TEAM567890", "--production-key-id", "ABCDEFGHIJ"]
-        let bare = try #require(try Tally.parseAsRoot(words) as? Apps.Put)
+        let bare = try #require(try TallyCommand.parseAsRoot(words) as? Apps.Put)
         let key = SigningKeyRequest(keyID: KeyID(stored: "ABCDEFGHIJ"))
         #expect(
             try bare.request() == AppRequest(teamID: TeamID(stored: "TEAM567890"), environments: [.production: key])
         )
         let options = ["--channel-pool", "0", "--no-channels-exclusive"]
-        let full = try #require(try Tally.parseAsRoot(words + options) as? Apps.Put)
+        let full = try #require(try TallyCommand.parseAsRoot(words + options) as? Apps.Put)
         #expect(try full.request().channelPool == 0 && full.request().channelsExclusive == false)
     }
 
@@ -309,27 +309,27 @@ struct CommandTests {
         )
         #expect(shared.algorithm == .hs256)
         let words = ["apps", "ticket-key", "revoke", "com.example", "0D1B4F86-7F5C-4F0E-9D59-0A6F6E4F6C11"]
-        let now = try #require(try Tally.parseAsRoot(words) as? TicketKeys.Revoke)
+        let now = try #require(try TallyCommand.parseAsRoot(words) as? TicketKeys.Revoke)
         #expect(now.seconds == 0)
         #expect(now.id.value.text == "0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11")
-        let later = try #require(try Tally.parseAsRoot(words + ["--after", "30d"]) as? TicketKeys.Revoke)
+        let later = try #require(try TallyCommand.parseAsRoot(words + ["--after", "30d"]) as? TicketKeys.Revoke)
         #expect(later.seconds == 2_592_000)
     }
 
     @Test("a webhook gets all events and no secret of ours, unless the options say otherwise")
     func webhooks() throws {
-        let plain = try parse(Webhooks.Put.self, "webhooks", "put", "audit", "https://hooks.example.com")
+        let plain = try parse(WebhooksCommand.Put.self, "webhooks", "put", "audit", "https://hooks.example.com")
         #expect(try plain.request() == WebhookRequest(url: "https://hooks.example.com"))
         let words = [
             "webhooks", "put", "audit", "https://hooks.example.com", "--event", "demoted", "--max-events", "7",
         ]
-        let narrow = try #require(try Tally.parseAsRoot(words + ["--paused"]) as? Webhooks.Put)
+        let narrow = try #require(try TallyCommand.parseAsRoot(words + ["--paused"]) as? WebhooksCommand.Put)
         #expect(
             try narrow.request()
                 == WebhookRequest(url: "https://hooks.example.com", events: ["demoted"], isPaused: true, maxEvents: 7)
         )
-        let replay = try parse(Webhooks.ReplayEvents.self, "webhooks", "replay", "audit", "--since", "2h")
-        #expect(replay.since.value == Moment(commandLine: "2h"))
+        let replay = try parse(WebhooksCommand.ReplayEvents.self, "webhooks", "replay", "audit", "--since", "2h")
+        #expect(replay.since.value == PointInTime(commandLine: "2h"))
     }
 
     @Test("tickets are revoked as of now, unless a time is given")
@@ -408,8 +408,8 @@ struct CommandTests {
         ]
     )
     func wrongUsage(words: [String]) {
-        #expect { try Tally.parseAsRoot(words) } throws: { error in
-            Tally.exitCode(for: error) == .validationFailure
+        #expect { try TallyCommand.parseAsRoot(words) } throws: { error in
+            TallyCommand.exitCode(for: error) == .validationFailure
         }
     }
 
@@ -427,8 +427,8 @@ struct CommandTests {
         ]
     )
     func typingMistakes(words: [String], allowed: [String]) throws {
-        let error = try #require(throws: (any Error).self) { try Tally.parseAsRoot(words) }
-        let text = Tally.fullMessage(for: error)
+        let error = try #require(throws: (any Error).self) { try TallyCommand.parseAsRoot(words) }
+        let text = TallyCommand.fullMessage(for: error)
         for word in allowed { #expect(text.contains("'\(word)'"), "\(text)") }
     }
 
@@ -520,7 +520,7 @@ struct ConfirmationTests {
     func unasked() throws {
         #expect(try outcome(nil, isTerminal: false).isEmpty)
         #expect(try outcome(nil, "--yes").isEmpty)
-        let command = try Tally.parseAsRoot(["apps", "delete", "com.x", "--yes"]) as? Apps.Delete
+        let command = try TallyCommand.parseAsRoot(["apps", "delete", "com.x", "--yes"]) as? Apps.Delete
         #expect(command?.confirmation.yes == true)
     }
 }

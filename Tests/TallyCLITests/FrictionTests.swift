@@ -30,11 +30,11 @@ struct FrictionTests {
     @Test("A moment is a time, or how long ago")
     func moments() throws {
         let now = Date(timeIntervalSince1970: 1_000)
-        #expect(Moment(commandLine: "10m")?.instant(now: now) == Instant(unixSeconds: 400))
-        #expect(Moment(commandLine: "1970-01-01T00:00:05Z")?.instant(now: now) == Instant(unixSeconds: 5))
-        #expect(Moment(commandLine: "yesterday") == nil)
+        #expect(PointInTime(commandLine: "10m")?.instant(now: now) == Instant(unixSeconds: 400))
+        #expect(PointInTime(commandLine: "1970-01-01T00:00:05Z")?.instant(now: now) == Instant(unixSeconds: 5))
+        #expect(PointInTime(commandLine: "yesterday") == nil)
         let end = try #require(
-            try Tally.parseAsRoot(["activities", "end", "m", "--dismiss-after", "15m"]) as? Activities.End
+            try TallyCommand.parseAsRoot(["activities", "end", "m", "--dismiss-after", "15m"]) as? Activities.End
         )
         #expect(try end.request().dismissal == .after(seconds: 900))
     }
@@ -68,7 +68,7 @@ struct FrictionTests {
             ("--output=table apps list", .table), ("apps list", .table),
         ] {
             let words = GlobalOptionOrder.behindCommand(line.split(separator: " ").map(String.init))
-            let command = try #require(try Tally.parseAsRoot(words) as? Apps.List)
+            let command = try #require(try TallyCommand.parseAsRoot(words) as? Apps.List)
             #expect(command.global.format == format, "\(line)")
         }
     }
@@ -77,10 +77,11 @@ struct FrictionTests {
     func profiles() throws {
         var file = try ProfileFile(Array(#"{"note": 1}"#.utf8), path: "config.json")
         let add = try #require(
-            try Tally.parseAsRoot(["profile", "add", "local", "--url", "http://a", "--key", "k"]) as? Profiles.Add
+            try TallyCommand.parseAsRoot(["profile", "add", "local", "--url", "http://a", "--key", "k"])
+                as? Profiles.Add
         )
         #expect(try add.change(&file, ["TALLY_APP": "com.example.a"]).contains("default"))
-        let other = try #require(try Tally.parseAsRoot(["profile", "add", "live"]) as? Profiles.Add)
+        let other = try #require(try TallyCommand.parseAsRoot(["profile", "add", "live"]) as? Profiles.Add)
         _ = try other.change(&file, ["TALLY_URL": "https://b", "TALLY_API_KEY": "secret"])
         #expect(file["local"] == Profile(url: "http://a", key: "k", app: "com.example.a"))
         #expect(file.standard == "local")

@@ -134,7 +134,7 @@ struct TableTests {
 
     @Test("a card lines up its values and indents blocks")
     func card() {
-        let card = Card([("id", "a"), ("state", "{\n  1\n}"), ("missing", nil)])
+        let card = FactList([("id", "a"), ("state", "{\n  1\n}"), ("missing", nil)])
         #expect(
             card.text == """
                 id     a

@@ -95,7 +95,7 @@ struct TimelineTextTests {
     @Test("activities explain takes a device and a page")
     func command() throws {
         let words = ["activities", "explain", "final", "--device", "fan-1", "--limit", "5"]
-        let command = try #require(try Tally.parseAsRoot(words) as? Activities.Explain)
+        let command = try #require(try TallyCommand.parseAsRoot(words) as? Activities.Explain)
         #expect(command.id.value.rawValue == "final")
         #expect(command.device?.value.rawValue == "fan-1")
         #expect(command.page.request == PageRequest(limit: 5))

@@ -11,10 +11,10 @@ struct FollowedTypeTests {
     /// What a followed type has told.
     @MainActor
     private final class Ear {
-        private(set) var events: [Event] = []
-        private let (stream, newEvent) = AsyncStream<Event>.makeStream()
+        private(set) var events: [PhoneEvent] = []
+        private let (stream, newEvent) = AsyncStream<PhoneEvent>.makeStream()
 
-        func take(_ event: Event) {
+        func take(_ event: PhoneEvent) {
             events.append(event)
             newEvent.yield(event)
         }

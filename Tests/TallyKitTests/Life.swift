@@ -54,7 +54,7 @@ struct Life {
         launch()
     }
 
-    mutating func handle(_ event: Event) {
+    mutating func handle(_ event: PhoneEvent) {
         var events = [event]
         while !events.isEmpty {
             for action in machine.handle(events.removeFirst(), at: now) {

@@ -39,7 +39,7 @@ struct MendedTests {
     func lookAlike() {
         var machine = Machine(memory: nil, vendor: nil, random: Random(state: 1))
         var asked: [TicketRequest] = []
-        func take(_ event: Event) -> [Report] {
+        func take(_ event: PhoneEvent) -> [Report] {
             var reports: [Report] = []
             for action in machine.handle(event, at: Life.start) {
                 switch action {

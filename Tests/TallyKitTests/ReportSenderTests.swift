@@ -69,12 +69,12 @@ struct ReportSenderTests {
     }
 
     private let folder = FileManager.default.temporaryDirectory.appending(path: "TallyKitTests-\(UUID().uuidString)")
-    private let events: AsyncStream<Event>
+    private let events: AsyncStream<PhoneEvent>
     private let sender: ReportSender
 
     init() throws {
         Network.state.withLock { $0 = Network.State() }
-        let (events, newEvent) = AsyncStream<Event>.makeStream()
+        let (events, newEvent) = AsyncStream<PhoneEvent>.makeStream()
         self.events = events
         sender = ReportSender(
             server: try #require(URL(string: "https://tally.example.com:8443")),
@@ -101,7 +101,7 @@ struct ReportSenderTests {
         )
     }
 
-    private func nextEvent() async throws -> Event {
+    private func nextEvent() async throws -> PhoneEvent {
         for await event in events { return event }
         throw CancellationError()
     }

@@ -107,7 +107,7 @@ struct UserTests {
     func lateTicket() {
         var machine = Machine(memory: nil, vendor: nil, random: Random(state: 1))
         var asked: [TicketRequest] = []
-        func take(_ event: Event) -> [Report] {
+        func take(_ event: PhoneEvent) -> [Report] {
             var reports: [Report] = []
             for action in machine.handle(event, at: Life.start) {
                 switch action {

@@ -68,24 +68,25 @@ extension EngineTables {
     package func cards() async throws -> [Card] {
         let rows = try await database.query(
             """
-            SELECT a.activity_id, d.device_id, s.mode::text, s.state::text, s.reason, encode(s.update_token, 'hex'),
-                   s.frequent, floor(extract(epoch FROM s.rejected_at) * 1000)::bigint, s.pending_since IS NOT NULL
+            SELECT a.activity_id, d.device_id, s.mode::text, s.state::text, s.reason,
+                   encode(s.update_token, 'hex') AS token, s.frequent,
+                   floor(extract(epoch FROM s.rejected_at) * 1000)::bigint AS rejected_at,
+                   s.pending_since IS NOT NULL AS is_pending
             FROM subscriptions AS s JOIN activities AS a USING (activity_key) JOIN devices AS d USING (device_key)
             ORDER BY device_key, activity_key
             """
         )
-        return try rows.decoded(as: (String, String, String, String, String?, String?, Bool, Int64?, Bool).self).map {
-            row in
-            Card(
-                activity: row.0,
-                device: row.1,
-                mode: row.2,
-                state: row.3,
-                reason: row.4,
-                token: row.5,
-                isFrequent: row.6,
-                rejectedAt: row.7,
-                isPending: row.8
+        return try rows.map { row in
+            try Card(
+                activity: row["activity_id"],
+                device: row["device_id"],
+                mode: row["mode"],
+                state: row["state"],
+                reason: row["reason"],
+                token: row["token"],
+                isFrequent: row["frequent"],
+                rejectedAt: row["rejected_at"],
+                isPending: row["is_pending"]
             )
         }
     }
@@ -99,19 +100,19 @@ extension EngineTables {
     package func starts() async throws -> [Start] {
         let rows = try await database.query(
             """
-            SELECT a.activity_id, d.device_id, s.state::text, s.reason, s.attempts, s.xmin::text
+            SELECT a.activity_id, d.device_id, s.state::text, s.reason, s.attempts, s.xmin::text AS version
             FROM starts AS s JOIN activities AS a USING (activity_key) JOIN devices AS d USING (device_key)
             ORDER BY device_key, activity_key
             """
         )
-        return try rows.decoded(as: (String, String, String, String?, Int16, String).self).map { row in
-            Start(
-                activity: row.0,
-                device: row.1,
-                state: row.2,
-                reason: row.3,
-                attempts: Int(row.4),
-                version: row.5
+        return try rows.map { row in
+            try Start(
+                activity: row["activity_id"],
+                device: row["device_id"],
+                state: row["state"],
+                reason: row["reason"],
+                attempts: row["attempts"],
+                version: row["version"]
             )
         }
     }

@@ -4,7 +4,7 @@ import JSON
 
 extension Phone {
     /// The phone and what it shows, without the received pushes.
-    func summary(at now: Moment, reports: ReportQueue?) -> JSONValue {
+    func summary(at now: ClockReading, reports: ReportQueue?) -> JSONValue {
         var fields = ObjectWriter()
         fields.add("id", profile.id.rawValue)
         fields.add("environment", profile.environment.rawValue)
@@ -30,7 +30,7 @@ extension Phone {
     }
 
     /// The same with every received push in order of arrival.
-    func story(at now: Moment, reports: ReportQueue?) -> JSONValue {
+    func story(at now: ClockReading, reports: ReportQueue?) -> JSONValue {
         var object = summary(at: now, reports: reports).object ?? JSONObject()
         object["pushes"] = .array(received.map { $0.json(cards: cards) })
         return .object(object)

@@ -47,7 +47,7 @@ package struct PhoneAction: Sendable, Hashable {
     }
 
     /// Carries out the action at one phone.
-    func perform(on phone: inout Phone, at now: Moment) -> [PhoneEffect] {
+    func perform(on phone: inout Phone, at now: ClockReading) -> [PhoneEffect] {
         switch kind {
         case .join:
             guard let activityID, let type = type ?? phone.profile.types.first else { return [] }

@@ -32,7 +32,7 @@ extension Phone {
     }
 
     /// Receives a push and records it with its result.
-    package mutating func receive(_ push: ArrivingPush, at now: Moment) -> [PhoneEffect] {
+    package mutating func receive(_ push: ArrivingPush, at now: ClockReading) -> [PhoneEffect] {
         let outcome: Outcome
         switch push.destination {
         case .device:
@@ -59,7 +59,7 @@ extension Phone {
 
     // MARK: Start
 
-    private mutating func start(_ push: ArrivingPush, type: ActivityTypeName, at now: Moment) -> Outcome {
+    private mutating func start(_ push: ArrivingPush, type: ActivityTypeName, at now: ClockReading) -> Outcome {
         let body = push.body
         if let (reason, detail) = startObstacle(push, type: type, at: now) {
             return Outcome(verdict: .ignored(reason), reachableSince: startableSince, detail: detail)
@@ -104,7 +104,7 @@ extension Phone {
     private mutating func startObstacle(
         _ push: ArrivingPush,
         type: ActivityTypeName,
-        at now: Moment
+        at now: ClockReading
     ) -> (IgnoreReason, String?)? {
         let body = push.body
         if let fault = body.fault { return (.malformed, fault) }
@@ -135,7 +135,7 @@ extension Phone {
         return recentStarts.count >= limits.startBudget ? (.startBudget, nil) : nil
     }
 
-    private func replacesLiveCard(_ body: PushBody, at now: Moment) -> Bool {
+    private func replacesLiveCard(_ body: PushBody, at now: ClockReading) -> Bool {
         guard let activityID = activityID(in: body) else { return false }
         return cards.contains { $0.activityID == activityID && $0.isLive(at: now.milliseconds, limits: limits) }
     }
@@ -148,7 +148,7 @@ extension Phone {
 
     // MARK: Update and end
 
-    private mutating func change(_ push: ArrivingPush, card number: Int, at now: Moment) -> Outcome {
+    private mutating func change(_ push: ArrivingPush, card number: Int, at now: ClockReading) -> Outcome {
         let body = push.body
         let card = cards[number]
         func ignored(_ reason: IgnoreReason, _ detail: String? = nil) -> Outcome {
@@ -188,7 +188,7 @@ extension Phone {
     }
 
     /// Takes a push at priority 10 from the budget. Returns false if the budget is empty and the device throttles.
-    private mutating func spendHighPriority(at now: Moment) -> Bool {
+    private mutating func spendHighPriority(at now: ClockReading) -> Bool {
         let isFrequent = profile.frequentPushesEnabled
         let budget = isFrequent ? limits.frequentHighPriorityBudget : limits.highPriorityBudget
         recentHighPriority.removeAll { $0 <= now.milliseconds - limits.highPriorityWindow }
@@ -198,7 +198,7 @@ extension Phone {
     }
 
     /// When an ended card leaves: at `date`, immediately if that has passed, and after 4 hours at the latest.
-    private func dismissal(_ date: Int64?, at now: Moment) -> Int64 {
+    private func dismissal(_ date: Int64?, at now: ClockReading) -> Int64 {
         let latest = now.milliseconds + limits.linger
         guard let date, date < latest / 1000 else { return latest }
         return date <= now.seconds ? now.milliseconds : date * 1000

@@ -36,7 +36,7 @@ package struct Phone: Sendable {
     }
 
     /// The app starts, gets its tokens and reports everything it knows.
-    package mutating func launch(at now: Moment) -> [PhoneEffect] {
+    package mutating func launch(at now: ClockReading) -> [PhoneEffect] {
         isForceQuit = false
         var effects: [PhoneEffect] = []
         if deviceToken == nil {
@@ -76,13 +76,13 @@ package struct Phone: Sendable {
     }
 
     /// iOS replaces the start token of a type, as it may at any time. The old token is dead.
-    package mutating func rotateStartToken(ofType type: ActivityTypeName, at now: Moment) -> [PhoneEffect] {
+    package mutating func rotateStartToken(ofType type: ActivityTypeName, at now: ClockReading) -> [PhoneEffect] {
         guard let old = startTokens[type] else { return [] }
         return [.retire(token: old, since: now.milliseconds), issueStartToken(type), reportDevice()]
     }
 
     /// iOS gives the app a card's update token, if the card is live and waits for one.
-    package mutating func tokenReady(card number: Int, at now: Moment) -> [PhoneEffect] {
+    package mutating func tokenReady(card number: Int, at now: ClockReading) -> [PhoneEffect] {
         guard cards.indices.contains(number), cards[number].link == .awaitingToken,
             cards[number].isLive(at: now.milliseconds, limits: limits)
         else { return [] }
@@ -90,7 +90,10 @@ package struct Phone: Sendable {
     }
 
     /// iOS replaces the update tokens of an activity's cards; nil: of all cards. The old tokens are dead.
-    package mutating func rotateUpdateTokens(ofActivity activityID: ActivityID?, at now: Moment) -> [PhoneEffect] {
+    package mutating func rotateUpdateTokens(
+        ofActivity activityID: ActivityID?,
+        at now: ClockReading
+    ) -> [PhoneEffect] {
         var effects: [PhoneEffect] = []
         for card in cards where activityID == nil || card.activityID == activityID {
             guard case .token(let old) = card.link, card.isLive(at: now.milliseconds, limits: limits) else { continue }
@@ -109,7 +112,7 @@ package struct Phone: Sendable {
         channelID: String?,
         contentState: JSONValue?,
         knownRevision: Int64?,
-        at now: Moment
+        at now: ClockReading
     ) -> [PhoneEffect] {
         let hasLiveCard = cards.contains {
             $0.activityID == activityID && $0.isLive(at: now.milliseconds, limits: limits)
@@ -133,7 +136,7 @@ package struct Phone: Sendable {
     }
 
     /// The person swipes a card away. The app reports this to Tally, unless it was force-quit.
-    package mutating func swipeAway(activityID: ActivityID, at now: Moment) -> [PhoneEffect] {
+    package mutating func swipeAway(activityID: ActivityID, at now: ClockReading) -> [PhoneEffect] {
         var effects: [PhoneEffect] = []
         for card in cards where card.activityID == activityID {
             guard card.isLive(at: now.milliseconds, limits: limits) else { continue }
@@ -152,7 +155,7 @@ package struct Phone: Sendable {
         startedByPush: Bool,
         attributesByteCount: Int,
         contentState: JSONValue?,
-        at now: Moment
+        at now: ClockReading
     ) -> Int {
         let number = cards.count
         var card = PhoneCard(
@@ -172,7 +175,7 @@ package struct Phone: Sendable {
     mutating func subscribe(
         card number: Int,
         to channelID: String,
-        at now: Moment,
+        at now: ClockReading,
         knownRevision: Int64? = nil
     ) -> [PhoneEffect] {
         cards[number].link = .channel(channelID)
@@ -203,7 +206,7 @@ package struct Phone: Sendable {
 
     private mutating func issueUpdateToken(
         card number: Int,
-        at now: Moment,
+        at now: ClockReading,
         knownRevision: Int64? = nil
     ) -> [PhoneEffect] {
         let token = random.hex(digits: 160)

@@ -30,7 +30,7 @@ package struct PhoneCard: Sendable {
     package let activityID: ActivityID?
     package let typeName: ActivityTypeName
     package let startedByPush: Bool
-    package let startedAt: Moment
+    package let startedAt: ClockReading
     /// The size of the serialised attributes in bytes. It counts towards the phone's limit of 4096.
     package let attributesByteCount: Int
     package internal(set) var link = Link.awaitingToken

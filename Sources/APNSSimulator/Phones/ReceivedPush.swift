@@ -2,7 +2,7 @@
 package struct ReceivedPush: Sendable {
     /// Numbers the pushes to all phones, starting at 1.
     package let sequence: UInt64
-    package let at: Moment
+    package let at: ClockReading
     package let body: PushBody
     /// 1, 5 or 10; 10 without the header.
     package let priority: Int

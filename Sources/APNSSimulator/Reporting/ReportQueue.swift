@@ -1,4 +1,5 @@
 import ActivityModel
+import Waiting
 
 /// One phone's unsent reports to Tally, in order. Pure: the desk sends them.
 package struct ReportQueue: Sendable {
@@ -56,6 +57,8 @@ package struct ReportQueue: Sendable {
         return next()
     }
 
+    private static let backoff = Backoff(first: .milliseconds(200), cap: .seconds(5))
+
     /// The first report failed. It is dropped if a newer one on the same subject is queued. `jitter`, 0 to 1, shortens
     /// the delay by up to a half.
     package mutating func failed(_ error: String, jitter: Double) -> Action {
@@ -65,9 +68,8 @@ package struct ReportQueue: Sendable {
             pending.removeFirst()
         }
         state = .waiting
-        let longest: Int64 = 5000
-        let full = min(200 << min(Int64(failures - 1), 5), longest)
-        return .wait(milliseconds: full - Int64(Double(full) * jitter / 2))
+        let delay = Self.backoff.delay(afterFailures: failures, jitter: 1 - jitter)
+        return .wait(milliseconds: Int64(delay / .milliseconds(1)))
     }
 
     /// The delay is over.

@@ -52,7 +52,7 @@ struct Inquiry {
     /// The bundle id of the request, from the path or from the topic without its suffix.
     var bundleID: String? {
         switch endpoint {
-        case .device: headers.topic.map { Topic($0).bundleID }
+        case .device: headers.topic.map { TopicHeader($0).bundleID }
         case .broadcast(let bundleID), .channels(let bundleID), .allChannels(let bundleID): bundleID
         case .unknown: nil
         }
@@ -60,7 +60,7 @@ struct Inquiry {
 }
 
 /// An `apns-topic`, split into the bundle id and the suffix of the push type.
-struct Topic {
+struct TopicHeader {
     static let liveActivity = ".push-type.liveactivity"
     /// Apple, Sending notification requests to APNs: the suffix of each push type.
     static let suffixes: [String: String] = [

@@ -14,11 +14,11 @@ extension Rules {
             return !bundleIDs.contains(bundleID)
         },
         Rule("apns-push-type is not one of Apple's", 400, "InvalidPushType", .requests) {
-            $0.headers.pushType.map { !Topic.pushTypes.contains($0) } ?? false
+            $0.headers.pushType.map { !TopicHeader.pushTypes.contains($0) } ?? false
         },
         Rule("apns-push-type does not go with the suffix of apns-topic", 400, "InvalidPushType", .requests) {
-            guard let topic = $0.headers.topic.map(Topic.init), !topic.suffix.isEmpty else { return false }
-            return Topic.suffixes[$0.headers.pushType ?? ""] != topic.suffix
+            guard let topic = $0.headers.topic.map(TopicHeader.init), !topic.suffix.isEmpty else { return false }
+            return TopicHeader.suffixes[$0.headers.pushType ?? ""] != topic.suffix
         },
     ]
 
@@ -59,7 +59,7 @@ extension Rules {
         },
         // Apple staff, forum thread 712499: the answer for an activity's token with the bare bundle id as topic.
         Rule("The token is of another kind than the topic", 400, "DeviceTokenNotForTopic", .recorded) {
-            let isActivityTopic = $0.headers.topic?.hasSuffix(Topic.liveActivity) ?? false
+            let isActivityTopic = $0.headers.topic?.hasSuffix(TopicHeader.liveActivity) ?? false
             switch $0.token {
             case .live(_, let use), .dead(_, let use, _, _): return (use != .device) != isActivityTopic
             case .unknown: return false

@@ -63,7 +63,7 @@ package enum Rules {
     /// Rules for the two APIs with a bundle id in the path.
     private static let bundlePath = [
         Rule("A topic suffix was added to the bundle id of the path", 400, "TopicDisallowed", .errors) {
-            $0.bundleID.map { !Topic($0).suffix.isEmpty } ?? false
+            $0.bundleID.map { !TopicHeader($0).suffix.isEmpty } ?? false
         },
         Rule("The key does not cover the bundle id of the path", 403, "TopicMismatch", .errors) {
             guard let bundleIDs = $0.providerToken?.key?.bundleIDs, let bundleID = $0.bundleID else { return false }

@@ -30,7 +30,7 @@ struct Mailbox {
     private var mail: [Int: [(source: Source, mail: Mail)]] = [:]
 
     /// The end of the storage, `apns-expiration` at the latest; nil if the push is not stored.
-    static func keepsUntil(_ shipment: Shipment, from source: Source, at now: Moment) -> Int64? {
+    static func keepsUntil(_ shipment: Shipment, from source: Source, at now: ClockReading) -> Int64? {
         if shipment.expiration == 0 { return nil }
         let longest = source == .token ? longest.token : longest.channel
         return min(
@@ -47,7 +47,7 @@ struct Mailbox {
     }
 
     /// Removes and returns the stored pushes of a phone, without the expired ones, in order of arrival.
-    mutating func take(for phone: Int, at now: Moment) -> [Mail] {
+    mutating func take(for phone: Int, at now: ClockReading) -> [Mail] {
         (mail.removeValue(forKey: phone) ?? []).map(\.mail).filter { now.milliseconds < $0.until }
     }
 }

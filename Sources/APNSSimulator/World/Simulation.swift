@@ -5,7 +5,7 @@ import Synchronization
 package final class Simulation: Sendable {
     package let settings: SimulationSettings
     private let world: Mutex<World>
-    private let now: @Sendable () -> Moment
+    private let now: @Sendable () -> ClockReading
     private let followUp: @Sendable (FollowUp, Simulation) -> Void
 
     /// - Parameters:
@@ -15,7 +15,7 @@ package final class Simulation: Sendable {
     ///     lock, and must not block.
     package init(
         settings: SimulationSettings,
-        now: @escaping @Sendable () -> Moment,
+        now: @escaping @Sendable () -> ClockReading,
         followUp: @escaping @Sendable (FollowUp, Simulation) -> Void
     ) {
         self.settings = settings
@@ -64,18 +64,18 @@ package final class Simulation: Sendable {
     }
 
     /// Reads the world without changing it.
-    func read<Result: Sendable>(_ body: (World, Moment) -> Result) -> Result {
+    func read<Result: Sendable>(_ body: (World, ClockReading) -> Result) -> Result {
         let moment = now()
         return world.withLock { body($0, moment) }
     }
 
     /// Reads or changes the world without a follow-up.
-    func adjust<Result: Sendable>(_ body: (inout World, Moment) -> Result) -> Result {
+    func adjust<Result: Sendable>(_ body: (inout World, ClockReading) -> Result) -> Result {
         let moment = now()
         return world.withLock { body(&$0, moment) }
     }
 
-    private func change<Result: Sendable>(_ body: (inout World, Moment) -> (Result, [FollowUp])) -> Result {
+    private func change<Result: Sendable>(_ body: (inout World, ClockReading) -> (Result, [FollowUp])) -> Result {
         let moment = now()
         let (result, followUps) = world.withLock { body(&$0, moment) }
         followUps.forEach { followUp($0, self) }

@@ -8,7 +8,7 @@ extension World {
         memory: inout ConnectionMemory,
         connection: Int,
         settings: SimulationSettings,
-        at now: Moment
+        at now: ClockReading
     ) -> (Reaction, [FollowUp]) {
         let effect = faults.isEmpty ? nil : faults.effect(on: subject(of: request, connection), now: now.milliseconds)
         switch effect {
@@ -60,7 +60,7 @@ extension World {
     private mutating func process(
         _ request: APNSRequest,
         memory: inout ConnectionMemory,
-        at now: Moment
+        at now: ClockReading
     ) -> (AppleAnswer, [FollowUp]) {
         let warnings = readToken(request.headers.authorization)
         switch Rules.judge(request, on: memory, in: self, now: now.milliseconds) {
@@ -83,7 +83,7 @@ extension World {
     private mutating func carryOut(
         _ acceptance: Acceptance,
         of request: APNSRequest,
-        at now: Moment
+        at now: ClockReading
     ) -> (AppleAnswer, [FollowUp]) {
         let environment = request.environment
         switch acceptance {

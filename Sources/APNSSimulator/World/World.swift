@@ -42,7 +42,7 @@ struct World {
     func phoneNumber(_ id: DeviceID) -> Int? { phoneNumbers[id] }
 
     /// Adds a phone and launches its app. An existing phone with this id stays unchanged.
-    mutating func addPhone(_ profile: PhoneProfile, at now: Moment) -> [FollowUp] {
+    mutating func addPhone(_ profile: PhoneProfile, at now: ClockReading) -> [FollowUp] {
         guard phoneNumbers[profile.id] == nil else { return [] }
         let number = phones.count
         phoneNumbers[profile.id] = number
@@ -56,14 +56,14 @@ struct World {
     /// Changes a phone and applies the effects.
     mutating func withPhone(
         _ number: Int,
-        at now: Moment,
+        at now: ClockReading,
         _ event: (inout Phone) -> [PhoneEffect]
     ) -> [FollowUp] {
         guard phones.indices.contains(number) else { return [] }
         return apply(event(&phones[number]), of: number, at: now)
     }
 
-    private mutating func apply(_ effects: [PhoneEffect], of number: Int, at now: Moment) -> [FollowUp] {
+    private mutating func apply(_ effects: [PhoneEffect], of number: Int, at now: ClockReading) -> [FollowUp] {
         guard !effects.isEmpty else { return [] }
         let environment = phones[number].profile.environment
         let bundleID = phones[number].profile.bundleID.rawValue
@@ -121,7 +121,7 @@ struct World {
         _ shipment: Shipment,
         token: String,
         in environment: APNSEnvironment,
-        at now: Moment
+        at now: ClockReading
     ) -> [FollowUp] {
         guard let record = tokens[environment]?[token] else { return [] }
         let destination: ArrivingPush.Destination =
@@ -134,7 +134,7 @@ struct World {
     }
 
     /// Delivers a push to every card that follows a channel.
-    mutating func broadcast(_ shipment: Shipment, channelID: String, at now: Moment) -> [FollowUp] {
+    mutating func broadcast(_ shipment: Shipment, channelID: String, at now: ClockReading) -> [FollowUp] {
         let source = Mailbox.Source.channel(channelID)
         if channels.storage(of: channelID) == .mostRecent,
             let until = Mailbox.keepsUntil(shipment, from: source, at: now)
@@ -153,7 +153,7 @@ struct World {
         from source: Mailbox.Source,
         to number: Int,
         _ destination: ArrivingPush.Destination,
-        at now: Moment
+        at now: ClockReading
     ) -> [FollowUp] {
         guard phones[number].isOffline else { return arrive(shipment, at: number, destination, now) }
         if case .channel(let id) = source, channels.storage(of: id) == .none { return [] }
@@ -168,7 +168,7 @@ struct World {
         _ shipment: Shipment,
         at number: Int,
         _ destination: ArrivingPush.Destination,
-        _ now: Moment
+        _ now: ClockReading
     ) -> [FollowUp] {
         sequence += 1
         var push = ArrivingPush(

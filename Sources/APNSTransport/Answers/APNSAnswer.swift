@@ -17,7 +17,7 @@ package struct APNSAnswer: Sendable, Hashable {
         apnsID: String? = nil,
         uniqueID: String? = nil
     ) {
-        let body = AnswerBody(body)
+        let body = APNSAnswerBody(body)
         let judgement = AnswerRules.judge(kind, status: status, reason: body.reason)
         let outcomeClass: PushOutcome.Class =
             switch judgement.verdict {

@@ -1,3 +1,5 @@
+import Waiting
+
 /// How long a pool waits before it connects again. It is pure: time and chance are arguments.
 ///
 /// Apple may treat connections that open and close in quick succession as an attack ("Establishing a connection to
@@ -52,7 +54,6 @@ struct ReconnectPause {
         }
         failures += 1
         lastFailure = now
-        let pause = min(shortest * (1 << min(failures - 1, 20)), longest)
-        end = now + pause * (0.5 + 0.5 * chance)
+        end = now + Backoff(first: shortest, cap: longest).delay(afterFailures: failures, jitter: chance)
     }
 }

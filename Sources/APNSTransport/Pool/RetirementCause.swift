@@ -19,7 +19,7 @@ enum RetirementCause {
 
     /// The cause from a GOAWAY. Its debug data is a JSON object with a `reason`, one of the same words as in answers.
     init(goAway code: HTTP2ErrorCode, debugData: [UInt8]) {
-        self = .goAway(code, reason: AnswerBody(debugData).reason ?? Self.printable(debugData))
+        self = .goAway(code, reason: APNSAnswerBody(debugData).reason ?? Self.printable(debugData))
     }
 
     /// Whether this side chose to end it. Then it does not count as a failure.

@@ -44,7 +44,8 @@ package struct PriorityDecision: Sendable, Hashable {
     }
 }
 
-/// Chooses the priority of a push.
+/// Chooses the priority of every push. Whoever makes a push to a phone asks it; for what the budget has a say in,
+/// through the ledger.
 package enum PriorityRule {
     /// The decision for every start.
     package static let start = PriorityDecision(
@@ -52,6 +53,15 @@ package enum PriorityRule {
         reason: .start,
         text: "A start goes out with priority 10."
     )
+
+    /// The end passes every budget.
+    package static let end = PriorityDecision(priority: .ten, reason: .end, text: "An end passes every budget.")
+
+    /// An ordinary push that only wakes an app. APNs takes no other priority for it.
+    package static let wake = PushPriority.five
+
+    /// The ordinary alert that replaces a start.
+    package static let fallbackAlert = start.priority
 
     /// The decision for a routine change without an alert.
     package static let routine = PriorityDecision(
@@ -87,10 +97,16 @@ package enum PriorityRule {
     package static func withoutBudget(kind: ChangeKind, urgency: Urgency, hasAlert: Bool) -> PriorityDecision? {
         switch kind {
         case .start: start
-        case .end: PriorityDecision(priority: .ten, reason: .end, text: "An end passes every budget.")
+        case .end: end
         case .update where urgency == .routine && !hasAlert: routine
         case .update: nil
         }
+    }
+
+    /// The priority of a change that is sent again to those who are late. Most have it already, or it is not worth
+    /// another unit, so it spends none of their budget (promise 10). The end passes every budget.
+    package static func repeated(_ kind: ChangeKind) -> PushPriority {
+        kind == .end ? end.priority : routine.priority
     }
 
     /// Alerts and critical changes may use the whole reserve except its last unit, which is for the end.

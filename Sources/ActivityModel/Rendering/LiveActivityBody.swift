@@ -39,7 +39,7 @@ package enum LiveActivityBody {
         timestamp: Timestamp,
         inputPush: InputPush
     ) -> [UInt8] {
-        var body = BodyWriter(.start, timestamp: timestamp)
+        var body = PushBodyWriter(.start, timestamp: timestamp)
         body.add("content-state", content.contentState)
         body.add("attributes-type", .string(type.rawValue))
         body.add("attributes", attributes)
@@ -54,7 +54,7 @@ package enum LiveActivityBody {
 
     /// Renders an update.
     package static func update(_ content: Content, timestamp: Timestamp) -> [UInt8] {
-        var body = BodyWriter(.update, timestamp: timestamp)
+        var body = PushBodyWriter(.update, timestamp: timestamp)
         body.add("content-state", content.contentState)
         body.add(content, timestamp: timestamp)
         return body.finish()
@@ -67,7 +67,7 @@ package enum LiveActivityBody {
         dismissal: Dismissal,
         timestamp: Timestamp
     ) -> [UInt8] {
-        var body = BodyWriter(.end, timestamp: timestamp)
+        var body = PushBodyWriter(.end, timestamp: timestamp)
         if let contentState { body.add("content-state", contentState) }
         if let alert { body.add("alert", alert.wire) }
         if let date = dismissal.date(stampedAt: timestamp) { body.add("dismissal-date", .number(JSONNumber(date))) }
@@ -93,7 +93,7 @@ package struct CardHints: Sendable, Hashable {
 }
 
 /// Writes `{"aps":{…}}` member by member.
-private struct BodyWriter {
+private struct PushBodyWriter {
     private var bytes: [UInt8] = []
 
     init(_ event: ChangeKind, timestamp: Timestamp) {

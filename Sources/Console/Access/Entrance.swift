@@ -62,7 +62,7 @@ struct Entrance: Sendable {
         )
     }
 
-    private var session: Session? {
+    private var session: ConsoleSession? {
         guard let text = request.cookie(sessionCookie) else { return nil }
         guard let session = seal.open(text, for: .session, now: request.now), !memory.isOver(session.id) else {
             return nil
@@ -85,7 +85,7 @@ struct Entrance: Sendable {
             kept: isOwnForm ? form.all(SignInPage.keptName) : request.method == "POST" ? SignInPage.keep(form) : []
         )
         var answer = ConsoleAnswer.page(page.html, status: status)
-        answer.add("Set-Cookie", cookie(visitorCookie, visitor, lasting: Session.lifetimeSeconds))
+        answer.add("Set-Cookie", cookie(visitorCookie, visitor, lasting: ConsoleSession.lifetimeSeconds))
         if let wait { answer.add("Retry-After", String(wait)) }
         return answer
     }
@@ -132,10 +132,10 @@ struct Entrance: Sendable {
 
     /// Begins a session under a new id, whatever cookies the browser had.
     private func admit(_ secret: String) -> ConsoleAnswer {
-        let session = Session(
+        let session = ConsoleSession(
             id: Base64URL.encode(SecureRandom.bytes(16)),
             secret: secret,
-            expiresAt: Instant(unixSeconds: request.now.unixSeconds + Session.lifetimeSeconds)
+            expiresAt: Instant(unixSeconds: request.now.unixSeconds + ConsoleSession.lifetimeSeconds)
         )
         guard let sealed = try? seal.seal(session, for: .session) else {  // only if OpenSSL has no AES-GCM
             return ErrorPage.alone(status: 500, "The daemon could not seal a session.")
@@ -149,7 +149,7 @@ struct Entrance: Sendable {
             let token = FormToken(text: seal.formToken(for: session.id))
             answer = .page(KeptFormPage(target: next, kept: kept, token: token).html)
         }
-        answer.add("Set-Cookie", cookie(sessionCookie, sealed, lasting: Session.lifetimeSeconds))
+        answer.add("Set-Cookie", cookie(sessionCookie, sealed, lasting: ConsoleSession.lifetimeSeconds))
         answer.add("Set-Cookie", cookie(visitorCookie, "", lasting: 0))
         return answer
     }

@@ -38,7 +38,7 @@ extension Access {
         if segments["bundle_id"] != bound.rawValue { throw .appForbidden() }
     }
 
-    private func check(_ ticket: RegistrationTicket, _ segments: PathSegments) throws(Problem) {
+    private func check(_ ticket: TicketGrant, _ segments: PathSegments) throws(Problem) {
         guard self == .registration || self == .ticket else { throw .ticketForbidden() }
         let activity = segments["activity_id"].flatMap { ActivityID($0) }
         try ticket.check(

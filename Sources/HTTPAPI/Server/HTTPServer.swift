@@ -89,7 +89,7 @@ package struct HTTPServer: Service, CustomStringConvertible {
         ) { [onListening] port in
             await onListening(ListeningAddress(purpose, host: host, port: port))
         }
-        return Listener(address: ListeningAddress(purpose, host: host, port: port), server: server)
+        return HTTPListener(address: ListeningAddress(purpose, host: host, port: port), server: server)
     }
 
     private func connection(_ responder: Responder, _ mount: ConsoleMount?) -> HTTP1Connection {

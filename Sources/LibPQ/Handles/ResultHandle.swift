@@ -1,4 +1,5 @@
 import CLibPQ
+import Glibc
 
 /// A libpq result: all rows, in binary format. It is freed with its last reference.
 @safe
@@ -35,6 +36,15 @@ package final class ResultHandle: @unchecked Sendable {
     /// The name of a column; empty for an index out of range.
     package func columnName(_ column: Int) -> String {
         unsafe PQfname(raw, Int32(column)).map { unsafe String(cString: $0) } ?? ""
+    }
+
+    /// The first column of this name; nil if there is none.
+    package func column(named name: StaticString) -> Int? {
+        // Compared in place: to make a text of each name would take longer than to decode a field.
+        (0..<columnCount).first { column in
+            guard let found = unsafe PQfname(raw, Int32(column)) else { return false }
+            return unsafe strcmp(found, UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)) == 0
+        }
     }
 
     /// The OID of a column's type; 0 for an index out of range.

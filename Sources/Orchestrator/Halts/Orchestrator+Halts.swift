@@ -27,24 +27,24 @@ extension Orchestrator {
         let after = try page.position(APNSEnvironment.self)
         let rows = try await database.query(
             """
-            SELECT environment::text, halted_at, answers, rejections, probes, probe_at, lifting IS NOT NULL FROM sending_halts
+            SELECT environment::text, halted_at, answers, rejections, probes, probe_at, lifting IS NOT NULL AS is_resuming
+            FROM sending_halts
             WHERE bundle_id = \(app.rawValue) AND environment::text > \(after?.rawValue ?? "")
             ORDER BY environment::text LIMIT \(page.limit + 1)
             """
         )
         if rows.isEmpty { try await store.requireApp(app) }
-        let halts = try rows.decoded(as: (String, PGTimestamp, Int32, Int32, Int16, PGTimestamp, Bool).self)
-            .map { environment, halted, answers, rejections, probes, probe, isResuming in
-                HaltResource(
-                    environment: try .stored(environment),
-                    haltedAt: Instant(halted),
-                    answers: Int(answers),
-                    rejections: Int(rejections),
-                    probes: Int(probes),
-                    nextProbeAt: Instant(probe),
-                    isResuming: isResuming
-                )
-            }
+        let halts = try rows.map { row in
+            try HaltResource(
+                environment: .stored(row["environment"]),
+                haltedAt: row["halted_at"],
+                answers: row["answers"],
+                rejections: row["rejections"],
+                probes: row["probes"],
+                nextProbeAt: row["probe_at"],
+                isResuming: row["is_resuming"]
+            )
+        }
         return .cut(halts, limit: page.limit) { [$0.environment.rawValue] }
     }
 

@@ -24,6 +24,15 @@ struct SendingHalt: Sendable, Hashable {
     func wait(jitter: Double) -> Duration { min(max(probeIn, .seconds(1)), Self.longestWait) * (1 + jitter) }
 }
 
+extension SendingHalt {
+    /// Reads the columns `probes` and `probe_in`; nil where sending is not halted.
+    init?(_ row: Row) throws {
+        guard let probes = try row["probes"] as Int? else { return nil }
+        let probeIn: Duration? = try row["probe_in"]
+        self.init(probes: probes, probeIn: probeIn ?? .zero)
+    }
+}
+
 /// Halts sending if APNs rejects many tokens. Probes of a few pushes decide when sending may resume (promise 9).
 ///
 /// Rejections that this daemon sees alone halt at once; those that all daemons see together halt within seconds. The

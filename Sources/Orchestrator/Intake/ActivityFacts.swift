@@ -64,27 +64,35 @@ extension ActivityFacts {
         let selection: Query = """
             SELECT a.bundle_id, a.activity_id, a.activity_key, a.type_name, a.environment::text, a.delivery::text,
                    a.attributes::text, c.alert::text,
-                   coalesce(a.ended_at < clock_timestamp() - \(CardLife.longest), false)
+                   coalesce(a.ended_at < clock_timestamp() - \(CardLife.longest), false) AS is_past
             FROM unnest(\(names.map(\.app.rawValue)), \(names.map(\.id.rawValue))) AS n(bundle_id, activity_id)
             JOIN activities AS a USING (bundle_id, activity_id)
             JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = 1
             """
         guard let rows = try await database.pipeline([.planningOnce, selection]).last else { return [:] }
         var facts: [Name: ActivityFacts] = [:]
-        for (app, id, key, type, environment, delivery, attributes, alert, isPast) in try rows.decoded(
-            as: (String, String, Int64, String, String, String, String, String?, Bool).self
-        ) {
-            facts[Name(app: BundleID(stored: app), id: ActivityID(stored: id))] = ActivityFacts(
-                key: key,
-                typeName: ActivityTypeName(stored: type),
-                environment: try .stored(environment),
-                delivery: try .stored(delivery),
-                attributes: CompactJSON(stored: Array(attributes.utf8)),
-                startAlert: try alert.map { try AlertContent(json: JSONValue(parsing: $0)) },
-                isPast: isPast
+        for row in rows {
+            let name = try Name(
+                app: BundleID(stored: row["bundle_id"]),
+                id: ActivityID(stored: row["activity_id"])
             )
+            facts[name] = try ActivityFacts(row)
         }
         return facts
+    }
+
+    private convenience init(_ row: Row) throws {
+        let attributes: String = try row["attributes"]
+        let alert: String? = try row["alert"]
+        self.init(
+            key: try row["activity_key"],
+            typeName: ActivityTypeName(stored: try row["type_name"]),
+            environment: try .stored(row["environment"]),
+            delivery: try .stored(row["delivery"]),
+            attributes: CompactJSON(stored: Array(attributes.utf8)),
+            startAlert: try alert.map { try AlertContent(json: JSONValue(parsing: $0)) },
+            isPast: try row["is_past"]
+        )
     }
 }
 

@@ -82,7 +82,7 @@ struct ActivityParts: Sendable {
 
     private static func openSchedules(_ keys: [Int64]) -> Query {
         """
-        SELECT s.activity_key, s.schedule_id::text, a.activity_id, s.kind::text, s.due_at, s.state::text, s.reason
+        SELECT \(unescaped: ScheduleRows.columns)
         FROM schedules AS s JOIN activities AS a USING (activity_key)
         WHERE s.activity_key = ANY(\(keys)) AND s.state = 'pending' ORDER BY s.due_at
         """

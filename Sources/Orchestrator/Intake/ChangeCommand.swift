@@ -83,7 +83,7 @@ final class ChangeCommand: Sendable {
 }
 
 /// A change as it is written.
-struct AcceptedChange: Sendable {
+struct ChangeToStore: Sendable {
     let activityKey: Int64
     let revision: Revision
     let kind: ChangeKind

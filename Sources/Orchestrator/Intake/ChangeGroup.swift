@@ -114,7 +114,7 @@ private struct IntakeDesk {
         ///
         /// - Returns: What is to be written; nil: the state is the newest one already.
         /// - Throws: 409 after the end or for a late event; 429 `too_many_must_deliver`.
-        mutating func update(_ command: ChangeCommand, to settled: JSONValue?) throws(Problem) -> AcceptedChange? {
+        mutating func update(_ command: ChangeCommand, to settled: JSONValue?) throws(Problem) -> ChangeToStore? {
             // Every update brings a content state.
             guard case .update(_, let urgency, let mustDeliver, let eventTime, let force) = command.kind,
                 let settled
@@ -129,7 +129,7 @@ private struct IntakeDesk {
             update.eventTime = eventTime?.microseconds
             switch machine.update(update, now: now) {
             case .accept(let revision, let timestamp):
-                return AcceptedChange(
+                return ChangeToStore(
                     activityKey: command.activity.key,
                     revision: revision,
                     kind: .update,
@@ -153,12 +153,12 @@ private struct IntakeDesk {
         ///
         /// - Returns: What is to be written; nil: the activity has ended like this already.
         /// - Throws: 409 after an end with another content state.
-        mutating func end(_ command: ChangeCommand, with contentState: JSONValue?) throws(Problem) -> AcceptedChange? {
+        mutating func end(_ command: ChangeCommand, with contentState: JSONValue?) throws(Problem) -> ChangeToStore? {
             let standing = machine.standing.contentState
             let contentState = contentState.map { command.policy.aligning($0, with: standing) } ?? standing
             switch machine.end(contentState: contentState, now: now) {
             case .accept(let revision, let timestamp):
-                return AcceptedChange(
+                return ChangeToStore(
                     activityKey: command.activity.key,
                     revision: revision,
                     kind: .end,
@@ -184,7 +184,7 @@ private struct IntakeDesk {
         }
 
         /// A change was accepted: destinations may still have to hear its alert.
-        mutating func accepted(_ change: AcceptedChange) {
+        mutating func accepted(_ change: ChangeToStore) {
             timestamp = change.timestamp
             guard let alert = change.command.alert else { return }
             ridingAlert = alert
@@ -198,7 +198,7 @@ private struct IntakeDesk {
     private var followers: Followers
     /// Schedules that are still to be run; another daemon may have been faster.
     private var openSchedules: Set<String> = []
-    private var accepted: [AcceptedChange] = []
+    private var accepted: [ChangeToStore] = []
     private var eventTimes: [Int64: Int64] = [:]
 
     /// The statements whose rows ``init(_:)`` reads.
@@ -267,7 +267,7 @@ private struct IntakeDesk {
         try followers.check(command.type)
         for follower in command.unused { followers.forget(follower) }
         let settled = try command.contentState.map { try followers.settle($0, of: command.activity) }
-        let change: AcceptedChange
+        let change: ChangeToStore
         switch command.kind {
         case .update:
             guard let update = try place.update(command, to: settled?.content) else {
@@ -304,7 +304,7 @@ private struct IntakeDesk {
         eventTimes[command.activity.key] = place.machine.standing.eventTime
     }
 
-    private static func checkSize(of change: AcceptedChange, in place: Place) throws {
+    private static func checkSize(of change: ChangeToStore, in place: Place) throws {
         let facts = change.command.activity
         var combination = BodySizes.Combination(
             type: facts.typeName,

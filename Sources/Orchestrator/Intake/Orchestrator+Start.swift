@@ -99,7 +99,7 @@ extension Orchestrator {
             origin: origin
         )
         let generation = facts.generation
-        let started: Started? = try await database.withTransaction { connection in
+        let started: StartedActivity? = try await database.withTransaction { connection in
             try type.check(TypeVersionRows.updates(await connection.query(TypeVersionRows.hold([type]))))
             guard let key = try await proposal.insert(on: connection) else { return nil }
             let draft = try await StartDraft.make(
@@ -111,7 +111,7 @@ extension Orchestrator {
                 for: idempotency,
                 on: connection
             )
-            return Started(key: key, draft: draft)
+            return StartedActivity(key: key, draft: draft)
         }
         guard let started else { return nil }
         let name = ActivityFacts.Name(app: app, id: id)
@@ -122,7 +122,7 @@ extension Orchestrator {
 }
 
 /// An activity that was inserted, and the answer to its start.
-private struct Started {
+private struct StartedActivity {
     let key: Int64
     let draft: CountedAnswer<StartAnswer>
 }

@@ -28,11 +28,12 @@ struct StandingRow {
     /// The statement whose rows these are. A row for each ring costs the server half as much as building arrays.
     static func selection(_ activityKeys: [Int64]) -> Query {
         """
-        SELECT a.activity_key, a.state::text, a.revision, a.stamp, a.event_time, c.content_state, c.timestamp, clock_timestamp(),
-               g.segment, g.completed_revision,
-               CASE WHEN \(unescaped: EmptyRing.isAtRest) AND \(unescaped: EmptyRing.isUnridden) THEN g.wakes END,
-               CASE WHEN NOT \(unescaped: ScheduledStart.isAwaited) THEN barriers.count END, barriers.alerts,
-               riding.alert, a.start_alert::text
+        SELECT a.activity_key, a.state::text, a.revision, a.stamp, a.event_time, c.content_state, c.timestamp,
+               clock_timestamp() AS now, g.segment, g.completed_revision,
+               CASE WHEN \(unescaped: EmptyRing.isAtRest) AND \(unescaped: EmptyRing.isUnridden) THEN g.wakes END
+                   AS empty_since,
+               CASE WHEN NOT \(unescaped: ScheduledStart.isAwaited) THEN barriers.count END AS barriers,
+               barriers.alerts, riding.alert, a.start_alert::text
         FROM activities AS a
         JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = a.revision
         LEFT JOIN segments AS g ON g.activity_key = a.activity_key
@@ -53,30 +54,25 @@ struct StandingRow {
     }
 
     init(_ row: Row) throws {
-        let (
-            key, state, revision, stamp, eventTime, content, timestamp, now, segment, completed, emptySince, barriers,
-            alerts, alert, laterStartAlert
-        ) = try row.decode(
-            (
-                Int64, String, Int64, Int64, PGTimestamp?, JSONText, Int64?, PGTimestamp, Int16?, Int64?, Int64?,
-                Int64?,
-                [String]?, String?, String?
-            ).self
-        )
-        activityKey = key
-        self.state = try .stored(state)
-        self.revision = revision
-        self.stamp = stamp
-        self.eventTime = eventTime
-        self.content = content
-        self.timestamp = timestamp
+        activityKey = try row["activity_key"]
+        state = try .stored(row["state"])
+        revision = try row["revision"]
+        stamp = try row["stamp"]
+        eventTime = try row["event_time"]
+        content = try row["content_state"]
+        timestamp = try row["timestamp"]
+        let now: PGTimestamp = try row["now"]
         self.now = now.microseconds / 1_000_000
+        let completed: Revision? = try row["completed_revision"]
         self.completed = completed ?? revision
+        let segment: Int16? = try row["segment"]
+        let emptySince: Int64? = try row["empty_since"]
         segments = segment.map { [AcceptedWork.Segment(number: $0, emptySince: emptySince)] } ?? []
-        self.barriers = barriers
+        barriers = try row["barriers"]
+        let alerts: [String]? = try row["alerts"]
         self.alerts = alerts ?? []
-        self.alert = alert
-        self.laterStartAlert = laterStartAlert
+        alert = try row["alert"]
+        laterStartAlert = try row["start_alert"]
     }
 
     /// The standing that the next change is judged against.

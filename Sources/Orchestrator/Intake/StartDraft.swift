@@ -39,7 +39,8 @@ enum StartDraft {
 
     private static func selection(_ app: BundleID, _ id: ActivityID) -> Query {
         """
-        SELECT a.activity_key, a.state::text, a.revision, c.timestamp, l.channel_id::text, l.apns_channel_id, l.state::text
+        SELECT a.activity_key, a.state::text, a.revision, c.timestamp, l.channel_id::text, l.apns_channel_id,
+               l.state::text AS channel_state
         FROM activities AS a JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = a.revision
         LEFT JOIN LATERAL (
             SELECT * FROM channels AS l WHERE l.activity_key = a.activity_key ORDER BY l.lost_at DESC NULLS FIRST LIMIT 1
@@ -50,25 +51,25 @@ enum StartDraft {
 
     /// Nil if there is no such activity.
     private static func read(_ rows: Rows, _ id: ActivityID) throws -> (activityKey: Int64, answer: StartAnswer)? {
-        guard
-            let (key, state, revision, timestamp, channel, apnsID, channelState) = try rows.first(
-                as: (Int64, String, Int64, Int64?, String?, String?, String?).self
-            )
-        else { return nil }
+        guard let row = rows.first else { return nil }
         let answer = StartAnswer(
             activityID: id,
-            state: try .stored(state),
-            revision: revision,
-            timestamp: timestamp,
-            channel: try channel.map { id in
-                ChannelReference(
-                    id: ChannelID(stored: id),
-                    apnsChannelID: apnsID.map { APNSChannelID(stored: $0) },
-                    state: try .stored(channelState ?? "")
-                )
-            },
+            state: try .stored(row["state"]),
+            revision: try row["revision"],
+            timestamp: try row["timestamp"],
+            channel: try channel(row),
             audience: AudienceCounts()
         )
-        return (key, answer)
+        return (try row["activity_key"], answer)
+    }
+
+    private static func channel(_ row: Row) throws -> ChannelReference? {
+        guard let id = try row["channel_id"] as String? else { return nil }
+        let apnsID: String? = try row["apns_channel_id"]
+        return ChannelReference(
+            id: ChannelID(stored: id),
+            apnsChannelID: apnsID.map { APNSChannelID(stored: $0) },
+            state: try .stored(row["channel_state"])
+        )
     }
 }

@@ -57,7 +57,7 @@ extension Orchestrator {
         let after = place?.0
         let rows = try await database.query(
             """
-            SELECT s.activity_key, s.schedule_id::text, a.activity_id, s.kind::text, s.due_at, s.state::text, s.reason
+            SELECT \(unescaped: ScheduleRows.columns)
             FROM schedules AS s JOIN activities AS a USING (activity_key)
             WHERE s.bundle_id = \(app.rawValue)
               AND (\(state?.rawValue)::text IS NULL OR s.state::text = \(state?.rawValue))
@@ -91,7 +91,7 @@ extension Orchestrator {
     ) async throws -> ScheduleResource? {
         let rows = try await query(
             """
-            SELECT s.activity_key, s.schedule_id::text, a.activity_id, s.kind::text, s.due_at, s.state::text, s.reason
+            SELECT \(unescaped: ScheduleRows.columns)
             FROM schedules AS s JOIN activities AS a USING (activity_key)
             WHERE a.bundle_id = \(app.rawValue) AND s.schedule_id = \(id)::uuid
             """

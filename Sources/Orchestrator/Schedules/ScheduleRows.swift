@@ -3,27 +3,25 @@ import ActivityModel
 import Postgres
 import Store
 
-/// The rows of `schedules`.
+/// Reads the rows of `schedules` for the answers of the API.
 enum ScheduleRows {
-    /// Reads activity key, schedule id, activity id, kind, due time, state and reason, in this order.
+    /// The columns that ``decode(_:)`` reads, of the schedule `s` and its activity `a`.
+    static let columns = """
+        s.activity_key, s.schedule_id::text, a.activity_id, s.kind::text, s.due_at, s.state::text, s.reason
+        """
+
     static func decode(_ rows: Rows) throws -> [(activityKey: Int64, ScheduleResource)] {
-        try rows.decoded(as: (Int64, String, String, String, PGTimestamp, String, String?).self).map {
-            key,
-            id,
-            activity,
-            kind,
-            dueAt,
-            state,
-            reason in
-            let schedule = ScheduleResource(
-                id: id,
-                activityID: ActivityID(stored: activity),
-                kind: try .stored(kind),
-                dueAt: Instant(dueAt),
-                state: try .stored(state),
-                reason: reason
-            )
-            return (key, schedule)
-        }
+        try rows.map { row in (activityKey: try row["activity_key"], try schedule(row)) }
+    }
+
+    private static func schedule(_ row: Row) throws -> ScheduleResource {
+        try ScheduleResource(
+            id: row["schedule_id"],
+            activityID: ActivityID(stored: row["activity_id"]),
+            kind: .stored(row["kind"]),
+            dueAt: row["due_at"],
+            state: .stored(row["state"]),
+            reason: row["reason"]
+        )
     }
 }

@@ -27,6 +27,23 @@ struct ScheduleRunner: Service, CustomStringConvertible {
         let isSilenceLimit: Bool
         /// The request that scheduled it.
         let origin: RequestOrigin?
+
+        /// The columns that ``init(_:)`` reads, of the schedule `s` and its activity `a`.
+        static let columns = """
+            s.schedule_id::text, s.activity_key, a.bundle_id, a.activity_id, s.kind::text, s.body::text,
+            s.silence_seconds IS NOT NULL AS is_silence_limit, s.request_id, s.traceparent
+            """
+
+        init(_ row: Row) throws {
+            id = try row["schedule_id"]
+            activityKey = try row["activity_key"]
+            app = BundleID(stored: try row["bundle_id"])
+            activity = ActivityID(stored: try row["activity_id"])
+            kind = try .stored(row["kind"])
+            body = try JSONValue(parsing: row["body"])
+            isSilenceLimit = try row["is_silence_limit"]
+            origin = RequestOrigin(stored: try row["request_id"], try row["traceparent"])
+        }
     }
 
     private static let batchSize = 500
@@ -60,11 +77,10 @@ struct ScheduleRunner: Service, CustomStringConvertible {
             UPDATE schedules AS s SET lease_until = clock_timestamp() + \(orchestrator.settings.pushDeadline)
             FROM due, activities AS a
             WHERE s.schedule_id = due.schedule_id AND a.activity_key = s.activity_key
-            RETURNING s.schedule_id::text, s.activity_key, a.bundle_id, a.activity_id, s.kind::text, s.body::text,
-                s.silence_seconds IS NOT NULL, s.request_id, s.traceparent
+            RETURNING \(unescaped: Due.columns)
             """
         )
-        let due = try Self.decode(rows)
+        let due = try rows.map { try Due($0) }
         await withDiscardingTaskGroup { group in
             for start in due where start.kind == .start {
                 group.addTask { await begin(start) }
@@ -72,30 +88,6 @@ struct ScheduleRunner: Service, CustomStringConvertible {
             group.addTask { await runChanges(await withoutUnreachedLimits(due.filter { $0.kind != .start })) }
         }
         return !due.isEmpty
-    }
-
-    private static func decode(_ rows: Rows) throws -> [Due] {
-        try rows.decoded(as: (String, Int64, String, String, String, String, Bool, String?, String?).self).map {
-            id,
-            key,
-            app,
-            activity,
-            kind,
-            body,
-            isSilenceLimit,
-            requestID,
-            trace in
-            Due(
-                id: id,
-                activityKey: key,
-                app: BundleID(stored: app),
-                activity: ActivityID(stored: activity),
-                kind: try .stored(kind),
-                body: try JSONValue(parsing: body),
-                isSilenceLimit: isSilenceLimit,
-                origin: RequestOrigin(stored: requestID, trace)
-            )
-        }
     }
 
     private func begin(_ due: Due) async {
@@ -185,13 +177,12 @@ struct ScheduleRunner: Service, CustomStringConvertible {
     func runNow(_ app: BundleID, _ id: String, record: [Query]) async throws {
         let rows = try await orchestrator.database.query(
             """
-            SELECT s.schedule_id::text, s.activity_key, a.bundle_id, a.activity_id, s.kind::text, s.body::text,
-                   s.silence_seconds IS NOT NULL, s.request_id, s.traceparent
+            SELECT \(unescaped: Due.columns)
             FROM schedules AS s JOIN activities AS a USING (activity_key)
             WHERE a.bundle_id = \(app.rawValue) AND s.schedule_id = \(id)::uuid AND s.state = 'pending'
             """
         )
-        guard let due = try Self.decode(rows).first else { return }
+        guard let due = try rows.first.map({ try Due($0) }) else { return }
         if due.isSilenceLimit { throw Problem.scheduleWaits() }
         if due.kind == .start {
             try await begin(activityKey: due.activityKey, scheduleID: due.id, record: record)

@@ -63,23 +63,26 @@ extension ActivitySnapshot {
     static func selection(_ key: Int64, for segment: Int16, begun: Revision? = nil) -> Query {
         """
         SELECT a.bundle_id, a.activity_id, a.environment::text, a.type_name, a.delivery::text, a.state::text,
-               a.attributes::text, a.revision, t.policy::text, barrier.revision,
+               a.attributes::text, a.revision, t.policy::text, barrier.revision AS barrier,
                EXISTS (SELECT FROM changes AS c
-                WHERE c.activity_key = a.activity_key AND c.must_deliver AND c.revision = begun.revision),
-               CASE WHEN a.enrolment_due THEN a.enrolled_members END, a.enrolled_devices, a.enrolled_rule, a.enrolled_follow,
-               coalesce(a.ended_at < clock_timestamp() - \(CardLife.longest), false),
-               h.probes, h.probe_at - clock_timestamp(),
+                WHERE c.activity_key = a.activity_key AND c.must_deliver AND c.revision = begun.revision)
+                   AS is_barrier_begun,
+               CASE WHEN a.enrolment_due THEN a.enrolled_members END AS enrolled_members,
+               a.enrolled_devices, a.enrolled_rule, a.enrolled_follow,
+               coalesce(a.ended_at < clock_timestamp() - \(CardLife.longest), false) AS is_past,
+               h.probes, h.probe_at - clock_timestamp() AS probe_in,
                (SELECT CASE WHEN bool_and(c.min_interval_seconds IS NOT NULL)
                     THEN \(unescaped: lastPush) + min(c.min_interval_seconds) * interval '1 second' - clock_timestamp() END
-                FROM changes AS c WHERE c.activity_key = a.activity_key AND c.revision > begun.revision),
+                FROM changes AS c WHERE c.activity_key = a.activity_key AND c.revision > begun.revision) AS hold,
                (SELECT max(c.revision) FROM changes AS c
                 WHERE c.activity_key = a.activity_key AND c.alert IS NOT NULL AND c.revision > begun.revision
-                  AND c.revision <= CASE WHEN a.state = 'ended' THEN a.revision ELSE coalesce(barrier.revision, a.revision) END),
+                  AND c.revision <= CASE WHEN a.state = 'ended' THEN a.revision ELSE coalesce(barrier.revision, a.revision) END)
+                   AS new_alert,
                EXISTS (SELECT FROM activity_app_versions AS v WHERE v.activity_key = a.activity_key AND NOT v.is_settled
-                       AND \(segment) <> ALL (v.settled_rings)),
-               \(unescaped: areStartsDue),
-               \(unescaped: DueCards.exist),
-               CASE WHEN a.state = 'ended' THEN \(unescaped: PendingCards.exist) ELSE false END
+                       AND \(segment) <> ALL (v.settled_rings)) AS are_versions_unsettled,
+               \(unescaped: areStartsDue) AS are_starts_due,
+               \(unescaped: DueCards.exist) AS are_cards_due,
+               CASE WHEN a.state = 'ended' THEN \(unescaped: PendingCards.exist) ELSE false END AS has_pending_cards
         FROM activities AS a JOIN activity_types AS t USING (bundle_id, type_name)
         JOIN segments AS s ON s.activity_key = a.activity_key AND s.segment = \(segment)
         CROSS JOIN LATERAL (SELECT coalesce(\(begun), s.lap_revision, s.completed_revision) AS revision) AS begun
@@ -118,46 +121,43 @@ extension ActivitySnapshot {
 
     /// Reads the row of a ``selection(_:for:begun:)``; nil if the activity was deleted.
     static func read(_ key: Int64, _ rows: Rows) throws -> ActivitySnapshot? {
-        for (
-            bundle, id, environment, type, delivery, state, attributes, newest, policy, barrier, isBegun,
-            enrolledMembers, enrolledDevices, enrolledRule, enrolledFollow, isPast, probes, probeIn, hold, newAlert,
-            areVersionsUnsettled,
-            areStartsDue, areCardsDue, hasPendingCards
+        try rows.first.map { try ActivitySnapshot(key: key, $0) }
+    }
+
+    private init(key: Int64, _ row: Row) throws {
+        self.key = key
+        bundleID = BundleID(stored: try row["bundle_id"])
+        activityID = ActivityID(stored: try row["activity_id"])
+        environment = try .stored(row["environment"])
+        typeName = ActivityTypeName(stored: try row["type_name"])
+        delivery = try .stored(row["delivery"])
+        state = try .stored(row["state"])
+        let attributes: String = try row["attributes"]
+        self.attributes = CompactJSON(stored: Array(attributes.utf8))
+        newest = try row["revision"]
+        barrier = try row["barrier"]
+        isBarrierBegun = try row["is_barrier_begun"]
+        policy = try Policy(json: JSONValue(parsing: row["policy"]))
+        enrolment = try Self.enrolment(row)
+        isPast = try row["is_past"]
+        let hold: Duration? = try row["hold"]
+        self.hold = hold.flatMap { $0 > .zero ? $0 : nil }
+        newAlert = try row["new_alert"]
+        areStartsDue = try row["are_starts_due"]
+        areCardsDue = try row["are_cards_due"]
+        halt = try SendingHalt(row)
+        areVersionsUnsettled = try row["are_versions_unsettled"]
+        hasPendingCards = try row["has_pending_cards"]
+    }
+
+    private static func enrolment(_ row: Row) throws -> AudienceStretch.Place? {
+        guard let members = try row["enrolled_members"] as Int64? else { return nil }
+        return AudienceStretch.Place(
+            members: members,
+            devices: try row["enrolled_devices"],
+            rule: try row["enrolled_rule"],
+            follow: try row["enrolled_follow"]
         )
-            in try rows.decoded(
-                as: (
-                    String, String, String, String, String, String, String, Int64, String, Int64?, Bool, Int64?, Int64,
-                    Int64, Int64, Bool, Int16?, Duration?, Duration?, Int64?, Bool, Bool, Bool, Bool
-                ).self
-            )
-        {
-            return ActivitySnapshot(
-                key: key,
-                bundleID: BundleID(stored: bundle),
-                activityID: ActivityID(stored: id),
-                environment: try .stored(environment),
-                typeName: ActivityTypeName(stored: type),
-                delivery: try .stored(delivery),
-                state: try .stored(state),
-                attributes: CompactJSON(stored: Array(attributes.utf8)),
-                newest: newest,
-                barrier: barrier,
-                isBarrierBegun: isBegun,
-                policy: try Policy(json: JSONValue(parsing: policy)),
-                enrolment: enrolledMembers.map {
-                    .init(members: $0, devices: enrolledDevices, rule: enrolledRule, follow: enrolledFollow)
-                },
-                isPast: isPast,
-                hold: hold.flatMap { $0 > .zero ? $0 : nil },
-                newAlert: newAlert,
-                areStartsDue: areStartsDue,
-                areCardsDue: areCardsDue,
-                halt: probes.map { SendingHalt(probes: Int($0), probeIn: probeIn ?? .zero) },
-                areVersionsUnsettled: areVersionsUnsettled,
-                hasPendingCards: hasPendingCards
-            )
-        }
-        return nil
     }
 }
 

@@ -145,7 +145,7 @@ struct CatchUpTurn: Sendable {
             .send(
                 change,
                 to: destinations.map { TokenPushes.Push($0, alert: nil, heardIfRefused: $0.heardRevision) },
-                fixedPriority: change.kind == .end ? .ten : .five
+                fixedPriority: PriorityRule.repeated(change.kind)
             )
         let done = exceptions.settled(of: begun)
         try await store(
@@ -164,7 +164,7 @@ struct CatchUpTurn: Sendable {
             .send(
                 change.asEnd,
                 to: leaving.map { TokenPushes.Push($0, alert: nil, heardIfRefused: $0.heardRevision) },
-                fixedPriority: .ten
+                fixedPriority: PriorityRule.end.priority
             )
         try await store(
             exceptions.statements

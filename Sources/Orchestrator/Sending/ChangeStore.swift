@@ -272,7 +272,7 @@ struct ChangeStore: Sendable {
         return try AlertContent(json: JSONValue(parsing: text))
     }
 
-    private struct Row {
+    private struct StoredChange {
         let timestamp: Timestamp?
         /// Seconds since the stamp was given.
         let age: Double
@@ -291,6 +291,35 @@ struct ChangeStore: Sendable {
             var change = unstamped
             change.timestamp = timestamp
             return change
+        }
+
+        init(_ row: Row) throws {
+            timestamp = try row["timestamp"]
+            age = try row["age"]
+            isInOrder = try row["is_in_order"]
+            lastStamp = try row["stamp"]
+            let readAt: PGTimestamp = try row["now"]
+            now = readAt.microseconds / 1_000_000
+            let content: String = try row["content_state"]
+            let alert: String? = try row["alert"]
+            let standing: Duration = try row["standing"]
+            unstamped = ChangeToSend(
+                revision: try row["revision"],
+                kind: try .stored(row["kind"]),
+                contentState: CompactJSON(stored: Array(content.utf8)),
+                alert: try alert.map { try AlertContent(json: JSONValue(parsing: $0)) },
+                urgency: try .stored(row["urgency"]),
+                mustDeliver: try row["must_deliver"],
+                timestamp: timestamp ?? 0,
+                hints: try CardHints(in: row, from: 21),
+                dismissAfterSeconds: try row["dismiss_after_seconds"],
+                dismissAt: try row["dismiss_at"],
+                acceptedAt: .now - standing,
+                priorities: try ChangeStore.priorities(row),
+                readAt: readAt,
+                origin: RequestOrigin(stored: try row["request_id"], try row["traceparent"]),
+                isSent: try row["is_sent"]
+            )
         }
 
         /// Nil if it must be stamped before it leaves.
@@ -313,14 +342,14 @@ struct ChangeStore: Sendable {
         "\(unescaped: columns) WHERE c.activity_key = \(key) AND c.revision = \(revision)"
     }
 
-    /// The columns that ``read(_:)`` reads.
+    /// The columns of a ``StoredChange``.
     private static let columns = """
         SELECT c.revision, c.kind::text, c.content_state::text, c.alert::text, c.urgency::text, c.must_deliver,
-               c.dismiss_after_seconds, extract(epoch FROM c.dismiss_at)::bigint,
-               clock_timestamp() - c.accepted_at, c.timestamp,
-               coalesce(extract(epoch FROM clock_timestamp() - c.stamped_at), 0)::float8,
-               clock_timestamp(), coalesce(\(isInOrder), false), a.stamp, given.classes, given.priorities,
-               given.reasons, given.ages, c.request_id, c.traceparent, c.is_sent, \(CardHints.columns)
+               c.dismiss_after_seconds, extract(epoch FROM c.dismiss_at)::bigint AS dismiss_at,
+               clock_timestamp() - c.accepted_at AS standing, c.timestamp,
+               coalesce(extract(epoch FROM clock_timestamp() - c.stamped_at), 0)::float8 AS age,
+               clock_timestamp() AS now, coalesce(\(isInOrder), false) AS is_in_order, a.stamp, given.classes,
+               given.priorities, given.reasons, given.ages, c.request_id, c.traceparent, c.is_sent, \(CardHints.columns)
         FROM changes AS c JOIN activities AS a USING (activity_key)
         CROSS JOIN LATERAL (
             SELECT coalesce(array_agg(b.class::text), '{}') AS classes, coalesce(array_agg(b.priority), '{}') AS priorities,
@@ -330,46 +359,20 @@ struct ChangeStore: Sendable {
         ) AS given
         """
 
-    private static func read(_ rows: Rows) throws -> Row? {
-        guard let row = rows.first else { return nil }
-        let stamp = try row.decode(Int64?.self, at: 9)
-        let now = try row.decode(PGTimestamp.self, at: 11)
-        let change = ChangeToSend(
-            revision: try row.decode(at: 0),
-            kind: try .stored(row.decode(at: 1)),
-            contentState: CompactJSON(stored: Array(try row.decode(String.self, at: 2).utf8)),
-            alert: try row.decode(String?.self, at: 3).map { try AlertContent(json: JSONValue(parsing: $0)) },
-            urgency: try .stored(row.decode(at: 4)),
-            mustDeliver: try row.decode(at: 5),
-            timestamp: stamp ?? 0,
-            hints: try CardHints(in: row, from: 21),
-            dismissAfterSeconds: try row.decode(Int32?.self, at: 6).map(Int.init),
-            dismissAt: try row.decode(at: 7),
-            acceptedAt: .now - (try row.decode(Duration.self, at: 8)),
-            priorities: try priorities(row.decode(at: 14), row.decode(at: 15), row.decode(at: 16), row.decode(at: 17)),
-            readAt: now,
-            origin: RequestOrigin(stored: try row.decode(at: 18), try row.decode(at: 19)),
-            isSent: try row.decode(at: 20)
-        )
-        return Row(
-            timestamp: stamp,
-            age: try row.decode(at: 10),
-            isInOrder: try row.decode(at: 12),
-            lastStamp: try row.decode(at: 13),
-            now: now.microseconds / 1_000_000,
-            unstamped: change
-        )
-    }
+    private static func read(_ rows: Rows) throws -> StoredChange? { try rows.first.map { try StoredChange($0) } }
 
-    private static func priorities(
-        _ classes: [String],
-        _ given: [Int16],
-        _ reasons: [String],
-        _ ages: [Double]
-    ) throws -> [BudgetClass: GivenPriority] {
+    private static func priorities(_ row: Row) throws -> [BudgetClass: GivenPriority] {
+        let classes: [String] = try row["classes"]
+        let given: [Int16] = try row["priorities"]
+        let reasons: [String] = try row["reasons"]
+        let ages: [Double] = try row["ages"]
         var priorities: [BudgetClass: GivenPriority] = [:]
         for (index, name) in classes.enumerated() {
-            priorities[try .stored(name)] = GivenPriority(stored: given[index], reasons[index], age: ages[index])
+            priorities[try .stored(name)] = GivenPriority(
+                stored: given[index],
+                reasons[index],
+                age: ages[index]
+            )
         }
         return priorities
     }

@@ -26,7 +26,7 @@ struct Destination: Sendable {
 }
 
 extension Destination {
-    /// The columns of `subscriptions` that ``read(_:from:)`` reads.
+    /// The columns of a destination in `subscriptions`. Without ``canDecode`` and ``decodesFrom``, its app decodes all.
     static let columns = """
         device_key, update_token, frequent, failures, known_revision, confirmed_revision, heard_revision, leaving
         """
@@ -35,11 +35,11 @@ extension Destination {
     ///
     /// OFFSET makes the server look for each card. Without it a server that expects many cards reads all devices first.
     static let canDecode = """
-        NOT EXISTS (\(versionRow) AND v.is_withheld OFFSET 0)
+        NOT EXISTS (\(versionRow) AND v.is_withheld OFFSET 0) AS can_decode
         """
 
     /// The revision from which on the app of the card `subscriptions` can decode all states.
-    static let decodesFrom = "coalesce((\(versionRow)), 0)"
+    static let decodesFrom = "coalesce((\(versionRow)), 0) AS decodes_from"
 
     private static let versionRow = """
         SELECT v.decodes_from FROM activity_app_versions AS v JOIN devices AS d ON v.app_version = \(AppVersionRows.appVersion)
@@ -48,34 +48,22 @@ extension Destination {
 
     /// Runs a query that selects ``columns``, ``canDecode`` and ``decodesFrom``.
     static func read(_ query: Query, from database: Database) async throws -> [Destination] {
-        let rows = try await database.query(query)
-        return try rows.decoded(as: (Int64, [UInt8], Bool, Int16, Int64, Int64, Int64, Bool, Bool, Int64).self)
-            .compactMap {
-                key,
-                token,
-                frequent,
-                failures,
-                known,
-                confirmed,
-                heard,
-                leaving,
-                canDecode,
-                decodesFrom in
-                // A CHECK keeps the length within the bounds that make this nil.
-                guard let token = PushToken(bytes: token) else { return nil }
-                return Destination(
-                    deviceKey: key,
-                    token: token,
-                    frequent: frequent,
-                    failures: Int(failures),
-                    knownRevision: known,
-                    confirmedRevision: confirmed,
-                    heardRevision: heard,
-                    leaving: leaving,
-                    canDecode: canDecode,
-                    decodesFrom: decodesFrom
-                )
-            }
+        try await database.query(query).compactMap { try Destination($0) }
+    }
+
+    /// A CHECK keeps the token's length within the bounds that make this nil.
+    private init?(_ row: Row) throws {
+        guard let token = PushToken(bytes: try row["update_token"]) else { return nil }
+        self.token = token
+        deviceKey = try row["device_key"]
+        frequent = try row["frequent"]
+        failures = try row["failures"]
+        knownRevision = try row["known_revision"]
+        confirmedRevision = try row["confirmed_revision"]
+        heardRevision = try row["heard_revision"]
+        leaving = try row["leaving"]
+        canDecode = try row["can_decode"]
+        decodesFrom = try row["decodes_from"]
     }
 
     /// The statement that forgets cards which were ended on their phones (`settled`), or cannot be.

@@ -3,6 +3,7 @@ import ActivityModel
 import Logging
 import Postgres
 import Store
+import Waiting
 
 /// The pushes of a batch that were not accepted, and what becomes of their destinations.
 struct PushExceptions: Sendable {
@@ -50,18 +51,13 @@ struct PushExceptions: Sendable {
     /// Why no destination was reached, if the tokens are not the reason. Then the whole batch is retried later.
     var commonFailure: String? {
         guard areAll else { return nil }
-        let isAboutTokens = refused.contains { refused in
-            switch refused.outcome.class {
-            case .tokenDead, .tokenRejected, .requestInvalid, .accepted, .channelGone: true
-            case .retry, .credential, .unknown, .notSent: false
-            }
-        }
+        let isAboutTokens = refused.contains { !$0.outcome.class.consequence.isAgain }
         return isAboutTokens ? nil : refused.first?.outcome.words
     }
 
     /// Logs an answer that every repeat would get, too.
     func tellRefusal(to logger: Logger) {
-        guard let refusal = refused.first(where: { $0.outcome.class.isUnsendable }) else { return }
+        guard let refusal = refused.first(where: { $0.outcome.class.consequence == .refused }) else { return }
         logger.error(
             "APNs refuses a push for good",
             metadata: ["activity.key": "\(activityKey)", "apns.reason": "\(refusal.outcome.words)"]
@@ -71,7 +67,7 @@ struct PushExceptions: Sendable {
     /// The destinations of the batch that were sent the push, and those for which APNs would refuse it every time.
     /// Nothing is wrong with the tokens of the latter, and the next change may succeed.
     func settled(of destinations: [Destination]) -> [Destination] {
-        let open = Set(refused.filter { !$0.outcome.class.isUnsendable }.map(\.place.deviceKey))
+        let open = Set(refused.filter { $0.outcome.class.consequence != .refused }.map(\.place.deviceKey))
         return open.isEmpty ? destinations : destinations.filter { !open.contains($0.deviceKey) }
     }
 
@@ -87,15 +83,11 @@ struct PushExceptions: Sendable {
         var again: [(Place, PushOutcome, delay: Duration)] = []
         for (place, outcome) in refused {
             let delay = backoff.delay(afterFailures: place.failures + 1)
-            switch outcome.class {
-            case .accepted, .requestInvalid, .channelGone:
-                continue
-            case .tokenDead(let milliseconds):
-                dead.append((place, outcome, milliseconds, delay))
-            case .tokenRejected:
-                rejected.append((place, outcome))
-            case .retry, .credential, .unknown, .notSent:
-                again.append((place, outcome, delay))
+            switch outcome.class.consequence {
+            case .done, .refused: continue
+            case .forget(let milliseconds): dead.append((place, outcome, milliseconds, delay))
+            case .park: rejected.append((place, outcome))
+            case .again: again.append((place, outcome, delay))
             }
         }
         let places = dead.map(\.0) + rejected.map(\.0) + again.map(\.0)
@@ -164,15 +156,5 @@ struct PushExceptions: Sendable {
         )
         \(unescaped: EventRows.tokenDeath(of: .update, from: "died", where: "r.state = 'dead'"))
         """
-    }
-}
-
-extension PushOutcome.Class {
-    /// Whether the same push would be refused every time, whatever the token.
-    var isUnsendable: Bool {
-        switch self {
-        case .requestInvalid, .channelGone: true
-        case .accepted, .tokenDead, .tokenRejected, .retry, .credential, .unknown, .notSent: false
-        }
     }
 }

@@ -162,8 +162,8 @@ struct SegmentStore: Sendable {
         )
         SELECT wakes, cursor, completed_revision, lap_revision, lap_origin, alert_revision, alert_origin, failures,
             after_key, through_key,
-            (SELECT count(*) FROM segments AS o WHERE o.activity_key = s.activity_key AND o.segment >= 0), alert_stamp,
-            unsent_after
+            (SELECT count(*) FROM segments AS o WHERE o.activity_key = s.activity_key AND o.segment >= 0) AS rings,
+            alert_stamp, unsent_after
         FROM segments AS s
         WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
           AND lease_owner = \(lease.owner)::uuid AND (lease_until > clock_timestamp() OR EXISTS (SELECT FROM renewed))
@@ -183,28 +183,21 @@ struct SegmentStore: Sendable {
     }
 
     private func progress(_ rows: Rows) throws -> SegmentProgress {
-        for (
-            wakes, cursor, completed, lap, lapOrigin, alert, alertOrigin, failures, after, through, rings, alertStamp,
-            unsentAfter
-        ) in try rows.decoded(
-            as: (Int64, Int64, Int64, Int64?, Int64?, Int64?, Int64?, Int16, Int64, Int64, Int64, Int64?, Int64?).self
-        ) {
-            return SegmentProgress(
-                wakes: wakes,
-                carousel: Carousel(
-                    cursor: cursor,
-                    completed: completed,
-                    lap: Self.lap(lap, from: lapOrigin),
-                    alert: Self.lap(alert, from: alertOrigin),
-                    unsentAfter: unsentAfter
-                ),
-                failures: Int(failures),
-                range: RingRange(after: after, through: through),
-                rings: Int(rings),
-                alertStamp: alertStamp
-            )
-        }
-        throw LeaseLost()
+        guard let row = rows.first else { throw LeaseLost() }
+        return SegmentProgress(
+            wakes: try row["wakes"],
+            carousel: Carousel(
+                cursor: try row["cursor"],
+                completed: try row["completed_revision"],
+                lap: Self.lap(try row["lap_revision"], from: try row["lap_origin"]),
+                alert: Self.lap(try row["alert_revision"], from: try row["alert_origin"]),
+                unsentAfter: try row["unsent_after"]
+            ),
+            failures: try row["failures"],
+            range: RingRange(after: try row["after_key"], through: try row["through_key"]),
+            rings: try row["rings"],
+            alertStamp: try row["alert_stamp"]
+        )
     }
 
     /// Whether a worker may begin to send more of a revision: its lease holds, nothing newer has been accepted, and

@@ -2,6 +2,7 @@ import ActivityModel
 import Logging
 import ServiceLifecycle
 import Store
+import Waiting
 
 /// Works on one leased segment until it has nothing to do, and keeps the lease alive meanwhile.
 ///

@@ -66,14 +66,19 @@ struct AppVersionAdmission {
         let updates = try TypeVersionRows.updates(results[0])
         var rows: [AppVersionRows.New] = []
         var events: [Event] = []
-        for (key, app, name, revision, content, appVersion) in try results[3].decoded(
-            as: (Int64, String, String, Int64, String, String).self
-        ) {
-            let typeKey = RegistryCaches.TypeKey(app: BundleID(stored: app), name: ActivityTypeName(stored: name))
+        for row in results[3] {
+            let typeKey = RegistryCaches.TypeKey(
+                app: BundleID(stored: try row["bundle_id"]),
+                name: ActivityTypeName(stored: try row["type_name"])
+            )
             guard let type = types[typeKey] else { continue }
             try type.check(updates)
+            let key: Int64 = try row["activity_key"]
+            let revision: Revision = try row["revision"]
+            let appVersion: String = try row["app_version"]
             let version = type.version(ofStored: appVersion)
-            let isDecoded = type.decodes(try JSONValue(parsing: content), as: .contentState, version: version)
+            let content = try JSONValue(parsing: row["content_state"])
+            let isDecoded = type.decodes(content, as: .contentState, version: version)
             rows.append(.init(activityKey: key, appVersion: appVersion, isWithheld: !isDecoded, revision: revision))
             if !isDecoded {
                 events.append(.incompatibleVersion(appVersion, version, activityKey: key, revision: revision))

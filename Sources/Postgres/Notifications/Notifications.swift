@@ -22,12 +22,12 @@ package struct Notifications: AsyncSequence, Sendable {
         private let channels: [String]
         private var session: Session?
         private var messages: ArraySlice<NotificationMessage> = []
-        private var backOff: BackOff
+        private var failures: ConnectFailures
 
         fileprivate init(database: Database, channels: [String]) {
             self.database = database
             self.channels = channels
-            backOff = BackOff(maximum: database.configuration.maximumBackOff)
+            failures = ConnectFailures(longestPause: database.configuration.maximumBackOff)
         }
 
         package mutating func next(isolation: isolated (any Actor)?) async -> NotificationEvent? {
@@ -46,19 +46,19 @@ package struct Notifications: AsyncSequence, Sendable {
 
         private mutating func connect() async -> Bool {
             do {
-                let delay = backOff.delay(random: .random(in: 0..<1))
-                if delay > .zero { try await Task.sleep(for: delay) }
+                let pause = failures.pause
+                if pause > .zero { try await Task.sleep(for: pause) }
                 let deadline = ContinuousClock.now + database.configuration.acquireTimeout
                 let session = try await database.makeSession(until: deadline)
                 let listen = channels.map { Statement(sql: "LISTEN \(Query.quoted(identifier: $0))") }
                 _ = try await session.run(listen, until: deadline)
                 self.session = session
-                backOff.succeeded()
+                failures.succeeded()
                 return true
             } catch {
-                backOff.failed()
+                failures.failed()
                 database.logger.log(
-                    level: backOff.failures == 1 && !Task.isCancelled ? .warning : .debug,
+                    level: failures.count == 1 && !Task.isCancelled ? .warning : .debug,
                     "cannot listen for notifications",
                     metadata: ["postgres.error": "\(error)"]
                 )

@@ -15,7 +15,7 @@ package final class Database: Service, Sendable, CustomStringConvertible {
     let logger: Logger
     let pool: Pool
     private let gate: StatementGate?
-    private let backOff: Mutex<BackOff>
+    private let failures: Mutex<ConnectFailures>
 
     /// Parses a connection string, without connecting.
     ///
@@ -39,7 +39,7 @@ package final class Database: Service, Sendable, CustomStringConvertible {
         if let loop { self.loop = loop } else { self.loop = try SharedLoop.get() }
         pool = Pool(maximum: configuration.maximumConnections, loop: self.loop)
         gate = nil
-        backOff = Mutex(BackOff(maximum: configuration.maximumBackOff))
+        failures = Mutex(ConnectFailures(longestPause: configuration.maximumBackOff))
     }
 
     /// Checks a connection string.
@@ -60,7 +60,7 @@ package final class Database: Service, Sendable, CustomStringConvertible {
         logger = other.logger
         pool = other.pool
         self.gate = gate
-        backOff = Mutex(BackOff(maximum: configuration.maximumBackOff))
+        failures = Mutex(ConnectFailures(longestPause: configuration.maximumBackOff))
     }
 
     /// The name in the logs of the service group.
@@ -174,7 +174,7 @@ package final class Database: Service, Sendable, CustomStringConvertible {
         until deadline: ContinuousClock.Instant,
         _ last: PostgresError?
     ) async throws(PostgresError) {
-        let delay = backOff.withLock { $0.delay(random: .random(in: 0..<1)) }
+        let delay = failures.withLock { $0.pause }
         let now = ContinuousClock.now
         do {
             if delay > .zero { try await Task.sleep(until: min(now + delay, deadline), clock: .continuous) }
@@ -208,23 +208,23 @@ package final class Database: Service, Sendable, CustomStringConvertible {
     }
 
     private func reached() {
-        let failures = backOff.withLock { backOff in
-            defer { backOff.succeeded() }
-            return backOff.failures
+        let count = failures.withLock { failures in
+            defer { failures.succeeded() }
+            return failures.count
         }
-        if failures > 0 { logger.notice("database reached again", metadata: ["postgres.attempts": "\(failures + 1)"]) }
+        if count > 0 { logger.notice("database reached again", metadata: ["postgres.attempts": "\(count + 1)"]) }
     }
 
     private func missed(_ error: PostgresError) {
-        let failures = backOff.withLock { backOff in
-            backOff.failed()
-            return backOff.failures
+        let count = failures.withLock { failures in
+            failures.failed()
+            return failures.count
         }
         // A warning once per outage; further attempts at debug level.
         logger.log(
-            level: failures == 1 ? .warning : .debug,
+            level: count == 1 ? .warning : .debug,
             "database not reached",
-            metadata: ["postgres.error": "\(error)", "postgres.attempts": "\(failures)"]
+            metadata: ["postgres.error": "\(error)", "postgres.attempts": "\(count)"]
         )
     }
 

@@ -65,10 +65,29 @@ package struct Rows: Sendable, RandomAccessCollection {
     }
 }
 
-/// One row of a result.
+/// One row of a result. A type with more than a few fields has an `init(row)` beside the list of its columns, and reads
+/// them by name: `stamp = try row["stamp"]`.
 package struct Row: Sendable {
     let rows: Rows
     let index: Int
+
+    /// Decodes the column of this name: `let stamp: Int64? = try row["stamp"]`. An expression needs a name:
+    /// `count(*) AS changes`.
+    ///
+    /// - Throws: ``PostgresError/Code/decoding``, also for NULL unless `Value` is an optional.
+    // Inlinable, so that other modules call the specialized `decode`.
+    @inlinable
+    package subscript<Value: PostgresDecodable>(_ name: StaticString) -> Value {
+        get throws(PostgresError) { try decode(Value.self, at: column(named: name)) }
+    }
+
+    /// Where the column of this name is, counted from 0.
+    package func column(named name: StaticString) throws(PostgresError) -> Int {
+        guard let column = rows.result.column(named: name) else {
+            throw PostgresError(.decoding, message: "no column is called \(name)")
+        }
+        return column
+    }
 
     /// Decodes one column, counted from 0.
     ///

@@ -22,24 +22,25 @@ extension Record {
             ORDER BY entry_id DESC LIMIT \(page.limit + 1)
             """
         )
-        let entries = try rows.decoded(
-            as: (
-                Int64, PGTimestamp, String, String?, String, String, String?, String, String?, String?
-            ).self
-        ).map { id, at, keyID, keyName, requestID, action, app, subject, before, after in
-            AuditEntry(
-                id: id,
-                at: Instant(at),
-                keyID: keyID,
-                keyName: keyName,
-                requestID: requestID,
-                action: action,
-                bundleID: app.map { BundleID(stored: $0) },
-                subject: subject,
-                before: try before.map { try JSONValue(parsing: $0) },
-                after: try after.map { try JSONValue(parsing: $0) }
-            )
-        }
+        let entries = try rows.map { try Self.auditEntry($0) }
         return .cut(entries, limit: page.limit) { [String($0.id)] }
+    }
+
+    private static func auditEntry(_ row: Row) throws -> AuditEntry {
+        let app: String? = try row["bundle_id"]
+        let before: String? = try row["before"]
+        let after: String? = try row["after"]
+        return AuditEntry(
+            id: try row["entry_id"],
+            at: try row["at"],
+            keyID: try row["key_id"],
+            keyName: try row["key_name"],
+            requestID: try row["request_id"],
+            action: try row["action"],
+            bundleID: app.map { BundleID(stored: $0) },
+            subject: try row["subject"],
+            before: try before.map { try JSONValue(parsing: $0) },
+            after: try after.map { try JSONValue(parsing: $0) }
+        )
     }
 }

@@ -39,32 +39,36 @@ package struct EventStore: Sendable {
 
     private static func read(_ rows: Rows) throws -> Found {
         var found = Found()
-        for (xmin, number, transaction, event, at, kind, app, environment, activity, device, detail)
-            in try rows.decoded(
-                as: (
-                    String, Int64?, String?, Int64?, PGTimestamp?, String?, String?, String?, String?, String?, String?
-                ).self
-            )
-        {
-            found.bound = EventCursor(transaction: UInt64(xmin) ?? 0, event: 0)
-            if number == Int64(Self.scanned) { found.isLast = false }
-            guard let transaction = transaction.flatMap(UInt64.init), let event, let at, let kind, let detail else {
-                continue
-            }
-            found.events.append(
-                EventRecord(
-                    cursor: EventCursor(transaction: transaction, event: event),
-                    at: Instant(at),
-                    kind: Event.Kind(stored: kind),
-                    app: app.map(BundleID.init(stored:)),
-                    environment: try environment.map { word throws in try .stored(word) },
-                    activity: activity.map(ActivityID.init(stored:)),
-                    device: device.map(DeviceID.init(stored:)),
-                    detail: try JSONValue(parsing: detail).object ?? [:]
-                )
-            )
+        for row in rows {
+            let bound: String = try row["bound"]
+            found.bound = EventCursor(transaction: UInt64(bound) ?? 0, event: 0)
+            let number: Int? = try row["number"]
+            if number == Self.scanned { found.isLast = false }
+            if let event = try Self.event(row) { found.events.append(event) }
         }
         return found
+    }
+
+    /// Nil for a row that has only the bound.
+    private static func event(_ row: Row) throws -> EventRecord? {
+        let number: String? = try row["transaction_id"]
+        guard let transaction = number.flatMap(UInt64.init) else { return nil }
+        let kind: String = try row["kind"]
+        let app: String? = try row["bundle_id"]
+        let environment: String? = try row["environment"]
+        let activity: String? = try row["activity_id"]
+        let device: String? = try row["device_id"]
+        let detail: String = try row["detail"]
+        return EventRecord(
+            cursor: EventCursor(transaction: transaction, event: try row["event_id"]),
+            at: try row["at"],
+            kind: Event.Kind(stored: kind),
+            app: app.map(BundleID.init(stored:)),
+            environment: try environment.map { word throws in try .stored(word) },
+            activity: activity.map(ActivityID.init(stored:)),
+            device: device.map(DeviceID.init(stored:)),
+            detail: try JSONValue(parsing: detail).object ?? [:]
+        )
     }
 
     /// One statement has one snapshot, so the bound and the events belong together. If the last row belongs to another
@@ -85,8 +89,8 @@ package struct EventStore: Sendable {
     ) -> Query {
         let (sign, order) = (sign.description, order.description)
         return """
-            SELECT bound.transaction_id::text, e.number, e.transaction_id::text, e.event_id, e.at, e.kind, e.bundle_id, e.environment::text,
-                   e.activity_id, e.device_id, e.detail::text
+            SELECT bound.transaction_id::text AS bound, e.number, e.transaction_id::text, e.event_id, e.at, e.kind,
+                   e.bundle_id, e.environment::text, e.activity_id, e.device_id, e.detail::text
             FROM (SELECT pg_snapshot_xmin(pg_current_snapshot()) AS transaction_id) AS bound
             LEFT JOIN LATERAL (
                 SELECT s.*, row_number() OVER (ORDER BY transaction_id \(unescaped: order), event_id \(unescaped: order)) AS number FROM (

@@ -13,50 +13,8 @@ extension DeviceStory {
             start(subject.activityKey, device.key), card(subject.activityKey, device.key),
             channel(subject.activityKey), push(subject.activityKey, device.key), spending(subject, device.key),
         ])
-        story.start = try results[0].first(
-            as: (String, Int16, String?, PGTimestamp?, PGTimestamp?, Bool).self
-        ).map { state, attempts, reason, dueAt, claimedAt, hasFallenBack in
-            Start(
-                state: try .stored(state),
-                attempts: Int(attempts),
-                reason: reason,
-                dueAt: dueAt.map { Instant($0) },
-                claimedAt: claimedAt.map { Instant($0) },
-                hasFallenBack: hasFallenBack
-            )
-        }
-        story.card = try results[1].first(
-            as: (
-                String, String, String?, Int64, PGTimestamp, PGTimestamp, PGTimestamp?, Bool, Bool, Int64, PGTimestamp?,
-                PGTimestamp?
-            ).self
-        ).map {
-            mode,
-            state,
-            reason,
-            sent,
-            startedAt,
-            registeredAt,
-            dueAt,
-            isOverdue,
-            isWoken,
-            shown,
-            shownAt,
-            pendingSince in
-            Card(
-                mode: try .stored(mode),
-                state: try .stored(state),
-                reason: reason,
-                sentRevision: sent,
-                startedAt: Instant(startedAt),
-                registeredAt: Instant(registeredAt),
-                dueAt: dueAt.map { Instant($0) },
-                isOverdue: isOverdue,
-                isWoken: isWoken,
-                shown: shownAt.map { Shown(revision: shown, at: Instant($0)) },
-                pendingSince: pendingSince.map { Instant($0) }
-            )
-        }
+        story.start = try results[0].first.map { try Start($0) }
+        story.card = try results[1].first.map { try Card($0) }
         story.channel = try results[2].first(as: (String, String, Int64, String?).self).map {
             state,
             storage,
@@ -102,7 +60,7 @@ extension DeviceStory {
         """
         SELECT s.mode::text, s.state::text, s.reason,
                CASE WHEN s.mode = 'token' AND s.state = 'riding' THEN \(unescaped: SegmentRows.sentOnRing)
-                   ELSE s.known_revision END,
+                   ELSE s.known_revision END AS sent_revision,
                s.started_at, s.registered_at, s.due_at, s.overdue, s.woken, s.shown_revision, s.shown_at,
                s.pending_since
         FROM subscriptions AS s WHERE s.activity_key = \(activity) AND s.device_key = \(device)
@@ -157,5 +115,34 @@ extension DeviceStory {
         (CASE WHEN \(subscription).mode = 'channel' THEN 'channel' WHEN \(subscription).frequent THEN 'frequent'
          ELSE 'ordinary' END)::budget_class
         """
+    }
+}
+
+extension DeviceStory.Start {
+    fileprivate init(_ row: Row) throws {
+        state = try .stored(row["state"])
+        attempts = try row["attempts"]
+        reason = try row["reason"]
+        dueAt = try row["due_at"]
+        claimedAt = try row["claimed_at"]
+        hasFallenBack = try row["fell_back"]
+    }
+}
+
+extension DeviceStory.Card {
+    fileprivate init(_ row: Row) throws {
+        mode = try .stored(row["mode"])
+        state = try .stored(row["state"])
+        reason = try row["reason"]
+        sentRevision = try row["sent_revision"]
+        startedAt = try row["started_at"]
+        registeredAt = try row["registered_at"]
+        dueAt = try row["due_at"]
+        isOverdue = try row["overdue"]
+        isWoken = try row["woken"]
+        let shownAt: Instant? = try row["shown_at"]
+        let shown: Revision = try row["shown_revision"]
+        self.shown = shownAt.map { DeviceStory.Shown(revision: shown, at: $0) }
+        pendingSince = try row["pending_since"]
     }
 }

@@ -28,7 +28,7 @@ struct TimelineSubject: Sendable {
         on connection: PostgresConnection
     ) async throws -> TimelineSubject {
         let rows = try await connection.query(selection(app, id, device))
-        guard let row = try rows.first(as: Row.self) else { throw Problem.notFound("the activity") }
+        guard let row = rows.first else { throw Problem.notFound("the activity") }
         return try TimelineSubject(row, app, id, device)
     }
 
@@ -36,68 +36,61 @@ struct TimelineSubject: Sendable {
         """
         SELECT a.activity_key, a.state::text, a.revision, a.environment::text, a.starts_at, t.policy::text,
                EXISTS (SELECT FROM sending_halts AS h
-                       WHERE h.bundle_id = a.bundle_id AND h.environment = a.environment),
-               d.device_key, d.environment::text, coalesce(\(unescaped: AudienceCoverage.condition), false),
-               a.delivery::text, d.os_version, d.app_version, coalesce(d.activities_enabled, true),
+                       WHERE h.bundle_id = a.bundle_id AND h.environment = a.environment) AS is_halted,
+               d.device_key, d.environment::text AS home,
+               coalesce(\(unescaped: AudienceCoverage.condition), false) AS is_wanted,
+               a.delivery::text, d.os_version, d.app_version, coalesce(d.activities_enabled, true) AS may_show,
                EXISTS (SELECT FROM start_tokens AS k WHERE k.device_key = d.device_key
-                       AND k.type_name = a.type_name AND k.state = 'live' OFFSET 0),
+                       AND k.type_name = a.type_name AND k.state = 'live' OFFSET 0) AS has_token,
                (SELECT max(g.pushed_at + c.min_interval_seconds * interval '1 second')
                 FROM changes AS c JOIN segments AS g USING (activity_key)
                 WHERE c.activity_key = a.activity_key AND c.revision = a.revision AND g.segment >= 0
-                  AND g.pushed_at + c.min_interval_seconds * interval '1 second' > clock_timestamp())
+                  AND g.pushed_at + c.min_interval_seconds * interval '1 second' > clock_timestamp()) AS held_until
         FROM activities AS a JOIN activity_types AS t USING (bundle_id, type_name)
         LEFT JOIN devices AS d ON d.bundle_id = a.bundle_id AND d.device_id = \(device?.rawValue)
         WHERE a.bundle_id = \(app.rawValue) AND a.activity_id = \(id.rawValue)
         """
     }
 
-    /// What ``selection(_:_:_:)`` selects, in its order.
-    private typealias Row = (
-        Int64, String, Int64, String, PGTimestamp?, String, Bool, Int64?, String?, Bool, String, String?, String?, Bool,
-        Bool, PGTimestamp?
-    )
-
     private init(_ row: Row, _ app: BundleID, _ id: ActivityID, _ deviceID: DeviceID?) throws {
-        let (
-            key, state, newest, environment, startsAt, policy, isHalted, deviceKey, home, isWanted, delivery, osVersion,
-            appVersion, mayShow, hasToken, heldUntil
-        ) = row
-        activityKey = key
+        activityKey = try row["activity_key"]
         self.app = app
         activityID = id
         self.deviceID = deviceID
         activity = DeviceStory.Activity(
-            state: try .stored(state),
-            newest: newest,
-            environment: try .stored(environment),
-            startsAt: startsAt.map { Instant($0) },
-            isHalted: isHalted,
-            heldUntil: heldUntil.map { Instant($0) }
+            state: try .stored(row["state"]),
+            newest: try row["revision"],
+            environment: try .stored(row["environment"]),
+            startsAt: try row["starts_at"],
+            isHalted: try row["is_halted"],
+            heldUntil: try row["held_until"]
         )
-        self.policy = try Policy(json: JSONValue(parsing: policy))
-        guard let deviceKey, let home else {
-            device = nil
-            return
-        }
+        policy = try Policy(json: JSONValue(parsing: row["policy"]))
+        device = try Self.device(row)
+    }
+
+    private static func device(_ row: Row) throws -> Device? {
+        guard let key = try row["device_key"] as Int64?, let home = try row["home"] as String? else { return nil }
+        let osVersion: String? = try row["os_version"]
         let capability = DeviceCapability(
             osVersion: osVersion.flatMap(OSVersion.init),
-            activitiesEnabled: mayShow,
-            delivery: try .stored(delivery)
+            activitiesEnabled: try row["may_show"],
+            delivery: try .stored(row["delivery"])
         )
         // What its app decodes, and what is left of its budget, is told of the starts that there are.
         let obstacle = StartStateMachine.Obstacle.first(
             capability: capability,
             isDecodable: true,
-            hasToken: hasToken,
+            hasToken: try row["has_token"],
             budgetUntil: nil
         )
-        device = Device(
-            key: deviceKey,
+        return Device(
+            key: key,
             facts: .init(
                 environment: try .stored(home),
-                isWanted: isWanted,
+                isWanted: try row["is_wanted"],
                 obstacle: obstacle?.word,
-                appVersion: appVersion
+                appVersion: try row["app_version"]
             )
         )
     }

@@ -14,7 +14,7 @@ package struct Principal: Sendable, Hashable {
     package static let bootstrapKeyID = "bootstrap"
 
     /// The ticket that limits what the caller may report; nil if the caller has a key.
-    package let ticket: RegistrationTicket?
+    package let ticket: TicketGrant?
 
     package init(keyID: String, scopes: Set<Scope>, app: BundleID?) {
         self.keyID = keyID
@@ -24,7 +24,7 @@ package struct Principal: Sendable, Hashable {
     }
 
     /// The bearer of a ticket: no scope, only what the ticket allows.
-    package init(ticket: RegistrationTicket) {
+    package init(ticket: TicketGrant) {
         keyID = "ticket"
         scopes = []
         app = ticket.app

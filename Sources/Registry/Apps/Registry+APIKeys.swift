@@ -146,23 +146,19 @@ extension Registry {
     }
 
     private static func apiKeys(_ rows: Rows) throws -> [APIKeyResource] {
-        var keys: [APIKeyResource] = []
-        for (id, name, scopes, app, created, expires, used, revoked) in try rows.decoded(
-            as: (String, String, [String], String?, PGTimestamp, PGTimestamp?, PGTimestamp?, PGTimestamp?).self
-        ) {
-            keys.append(
-                APIKeyResource(
-                    id: id,
-                    name: name,
-                    scopes: scopes.compactMap(Scope.init(rawValue:)),
-                    bundleID: app.map { BundleID(stored: $0) },
-                    createdAt: Instant(created),
-                    expiresAt: expires.map { Instant($0) },
-                    lastUsedAt: used.map { Instant($0) },
-                    revokedAt: revoked.map { Instant($0) }
-                )
+        try rows.map { row in
+            let scopes: [String] = try row["scopes"]
+            let app: String? = try row["bundle_id"]
+            return APIKeyResource(
+                id: try row["api_key_id"],
+                name: try row["name"],
+                scopes: scopes.compactMap(Scope.init(rawValue:)),
+                bundleID: app.map { BundleID(stored: $0) },
+                createdAt: try row["created_at"],
+                expiresAt: try row["expires_at"],
+                lastUsedAt: try row["last_used_at"],
+                revokedAt: try row["revoked_at"]
             )
         }
-        return keys
     }
 }

@@ -206,7 +206,7 @@ extension Registry {
         let rows = try await connection.query(
             """
             SELECT p.bundle_id, p.team_id, p.channels_exclusive, p.channel_pool,
-                   production.key_id, sandbox.key_id,
+                   production.key_id AS production, sandbox.key_id AS sandbox,
                    p.created_at, p.updated_at
             FROM apps AS p
             LEFT JOIN signing_keys AS production
@@ -217,26 +217,22 @@ extension Registry {
             ORDER BY p.bundle_id LIMIT \(limit)
             """
         )
-        var apps: [AppResource] = []
-        for (bundle, team, exclusive, pool, production, sandbox, created, updated) in try rows.decoded(
-            as: (String, String, Bool, Int32, String?, String?, PGTimestamp, PGTimestamp).self
-        ) {
+        return try rows.map { row in
+            let production: String? = try row["production"]
+            let sandbox: String? = try row["sandbox"]
             var environments: [APNSEnvironment: SigningKeyResource] = [:]
             environments[.production] = production.map { SigningKeyResource(keyID: KeyID(stored: $0)) }
             environments[.sandbox] = sandbox.map { SigningKeyResource(keyID: KeyID(stored: $0)) }
-            apps.append(
-                AppResource(
-                    bundleID: BundleID(stored: bundle),
-                    teamID: TeamID(stored: team),
-                    channelsExclusive: exclusive,
-                    channelPool: Int(pool),
-                    environments: environments,
-                    createdAt: Instant(created),
-                    updatedAt: Instant(updated)
-                )
+            return AppResource(
+                bundleID: BundleID(stored: try row["bundle_id"]),
+                teamID: TeamID(stored: try row["team_id"]),
+                channelsExclusive: try row["channels_exclusive"],
+                channelPool: try row["channel_pool"],
+                environments: environments,
+                createdAt: try row["created_at"],
+                updatedAt: try row["updated_at"]
             )
         }
-        return apps
     }
 }
 

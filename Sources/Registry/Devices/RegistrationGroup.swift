@@ -178,11 +178,12 @@ package struct RegistrationGroup {
             .planningOnce,
             "SELECT bundle_id FROM apps WHERE bundle_id = ANY(\(Set(asked.map(\.app.rawValue)).sorted()))",
             """
-            SELECT r.place - 1, d.device_key, d.environment = r.environment::apns_environment,
-                   d.frequent_pushes_enabled <> coalesce(r.frequent, d.frequent_pushes_enabled),
-                   d.app_version IS DISTINCT FROM coalesce(r.app_version, d.app_version),
-                   \(unescaped: Installations.isStale("r.installation", hasGeneration: "r.has_generation")),
-                   \(unescaped: Installations.isNew("r.installation"))
+            SELECT r.place - 1 AS index, d.device_key,
+                   d.environment = r.environment::apns_environment AS has_same_environment,
+                   d.frequent_pushes_enabled <> coalesce(r.frequent, d.frequent_pushes_enabled) AS changed_budget_class,
+                   d.app_version IS DISTINCT FROM coalesce(r.app_version, d.app_version) AS changed_app,
+                   \(unescaped: Installations.isStale("r.installation", hasGeneration: "r.has_generation")) AS is_stale,
+                   \(unescaped: Installations.isNew("r.installation")) AS is_new_installation
             FROM unnest(
                 \(asked.map(\.app.rawValue)), \(asked.map(\.id.rawValue)), \(requests.map(\.environment.rawValue)),
                 \(requests.map(\.frequentPushesEnabled)), \(requests.map { $0.appVersion?.description }),
@@ -197,19 +198,21 @@ package struct RegistrationGroup {
         for place in places where !apps.contains(reports[place].app.rawValue) {
             answers[place] = .failure(Problem.notFound("the app"))
         }
-        for (index, key, hasSameEnvironment, changedBudgetClass, changedApp, isStale, isNewInstallation)
-            in try rows[2].decoded(as: (Int64, Int64, Bool, Bool, Bool, Bool, Bool).self)
-        {
-            let place = places[Int(index)]
+        for row in rows[2] {
+            let index: Int = try row["index"]
+            let place = places[index]
+            let key: Int64 = try row["device_key"]
+            let isStale: Bool = try row["is_stale"]
             if isStale {
                 answers[place] = try await staleAnswer(place, key)
                 continue
             }
+            let hasSameEnvironment: Bool = try row["has_same_environment"]
             let effect = Effect(
                 movedEnvironment: !hasSameEnvironment,
-                changedBudgetClass: changedBudgetClass,
-                changedApp: changedApp,
-                changedInstallation: isNewInstallation
+                changedBudgetClass: try row["changed_budget_class"],
+                changedApp: try row["changed_app"],
+                changedInstallation: try row["is_new_installation"]
             )
             if places.count > 1, !effect.isNone {
                 left.insert(place)

@@ -129,32 +129,31 @@ extension Registry {
         _ connection: PostgresConnection
     ) async throws -> [(key: Int64, device: DeviceResource)] {
         var devices: [(key: Int64, device: DeviceResource)] = []
-        for (key, id, environment, user, os, appVersion, enabled, frequent, token, created, updated)
-            in try rows.decoded(
-                as: (
-                    Int64, String, String, String?, String?, String?, Bool, Bool, [UInt8]?, PGTimestamp, PGTimestamp
-                ).self
-            )
-        {
-            let device = DeviceResource(
-                deviceID: DeviceID(stored: id),
-                environment: try .stored(environment),
-                userID: user.map { UserID(stored: $0) },
-                osVersion: os.flatMap { OSVersion($0) },
-                appVersion: appVersion.flatMap { AppVersion($0) },
-                activitiesEnabled: enabled,
-                frequentPushesEnabled: frequent,
-                deviceToken: token.flatMap { PushToken(bytes: $0)?.description },
-                createdAt: Instant(created),
-                updatedAt: Instant(updated)
-            )
-            devices.append((key: key, device: device))
-        }
+        for row in rows { devices.append((key: try row["device_key"], device: try deviceWithoutTokens(row))) }
         let tokens = try await readStartTokens(deviceKeys: devices.map(\.key), connection)
         for index in devices.indices {
             devices[index].device.startTokens = tokens[devices[index].key] ?? [:]
         }
         return devices
+    }
+
+    private static func deviceWithoutTokens(_ row: Row) throws -> DeviceResource {
+        let user: String? = try row["user_id"]
+        let osVersion: String? = try row["os_version"]
+        let appVersion: String? = try row["app_version"]
+        let token: [UInt8]? = try row["device_token"]
+        return DeviceResource(
+            deviceID: DeviceID(stored: try row["device_id"]),
+            environment: try .stored(row["environment"]),
+            userID: user.map { UserID(stored: $0) },
+            osVersion: osVersion.flatMap { OSVersion($0) },
+            appVersion: appVersion.flatMap { AppVersion($0) },
+            activitiesEnabled: try row["activities_enabled"],
+            frequentPushesEnabled: try row["frequent_pushes_enabled"],
+            deviceToken: token.flatMap { PushToken(bytes: $0)?.description },
+            createdAt: try row["created_at"],
+            updatedAt: try row["updated_at"]
+        )
     }
 
     private static func readStartTokens(
@@ -169,16 +168,16 @@ extension Registry {
             """
         )
         var tokens: [Int64: [ActivityTypeName: StartTokenResource]] = [:]
-        for (key, type, bytes, generation, state, registered) in try rows.decoded(
-            as: (Int64, String, [UInt8], Int64, String, PGTimestamp).self
-        ) {
+        for row in rows {
             // The table allows what a token may have, so this is never nil.
-            guard let token = PushToken(bytes: bytes) else { continue }
-            tokens[key, default: [:]][ActivityTypeName(stored: type)] = StartTokenResource(
+            guard let token = PushToken(bytes: try row["token"]) else { continue }
+            let key: Int64 = try row["device_key"]
+            let type = ActivityTypeName(stored: try row["type_name"])
+            tokens[key, default: [:]][type] = StartTokenResource(
                 token: token.description,
-                generation: generation,
-                state: try .stored(state),
-                registeredAt: Instant(registered)
+                generation: try row["generation"],
+                state: try .stored(row["state"]),
+                registeredAt: try row["registered_at"]
             )
         }
         return tokens

@@ -39,11 +39,11 @@ extension Registry {
     private func newTickets(
         _ app: BundleID,
         _ requests: [RegistrationTicketRequest]
-    ) async throws -> [RegistrationTicket] {
+    ) async throws -> [TicketGrant] {
         for environment in Set(requests.map(\.environment)) { _ = try await self.environment(environment, of: app) }
         let now = Instant(try await clock.now()).unixSeconds
         return requests.map { request in
-            RegistrationTicket(
+            TicketGrant(
                 app: app,
                 environment: request.environment,
                 device: request.deviceID,
@@ -55,7 +55,7 @@ extension Registry {
         }
     }
 
-    private func issue(_ new: [RegistrationTicket], _ entry: [Query]) async throws -> [RegistrationTicketAnswer] {
+    private func issue(_ new: [TicketGrant], _ entry: [Query]) async throws -> [RegistrationTicketAnswer] {
         let answers = try new.map { ticket in
             RegistrationTicketAnswer(
                 ticket: try tickets.seal(ticket),
@@ -68,7 +68,7 @@ extension Registry {
     }
 
     /// The rights of a ticket, without the ids of people.
-    private static func record(of ticket: RegistrationTicket) -> JSONValue {
+    private static func record(of ticket: TicketGrant) -> JSONValue {
         var fields = ObjectWriter()
         fields.add("environment", ticket.environment.rawValue)
         fields.add("user", ticket.user.map { AuditRows.person($0.rawValue) })

@@ -65,7 +65,7 @@ struct SignedTicket: Sendable {
             throw .ticketRefused("'device_id' is not an id")
         }
         return VerifiedTicket(
-            allowed: RegistrationTicket(
+            allowed: TicketGrant(
                 app: app,
                 environment: environment,
                 device: device,

@@ -18,20 +18,20 @@ struct TicketSeal: Sendable {
 
     private static let use = "tally registration ticket v1"
 
-    func seal(_ ticket: RegistrationTicket) throws -> String {
+    func seal(_ ticket: TicketGrant) throws -> String {
         let payload = ticket.json.serialized()
         let code = HMACSHA256.authenticationCode(for: payload, key: try keys.get()[0])
         return "\(Self.prefix)\(Base64URL.encode(payload)).\(Base64URL.encode(code))"
     }
 
     /// The ticket, whether or not it is over; nil for a text that ``seal(_:)`` of these keys did not make.
-    func open(_ text: String) throws -> RegistrationTicket? {
+    func open(_ text: String) throws -> TicketGrant? {
         guard text.hasPrefix(Self.prefix) else { return nil }
         let parts = text.dropFirst(Self.prefix.count).split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, let payload = Base64URL.decode(String(parts[0])),
             let code = Base64URL.decode(String(parts[1])),
             try keys.get().contains(where: { HMACSHA256.isValid(code, for: payload, key: $0) })
         else { return nil }
-        return RegistrationTicket(json: try JSONValue.parse(payload))
+        return TicketGrant(json: try JSONValue.parse(payload))
     }
 }

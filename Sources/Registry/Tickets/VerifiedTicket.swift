@@ -3,7 +3,7 @@ import ActivityModel
 
 /// A ticket that a backend signed, with a valid signature. Whether it is good now is checked with ``check(at:revokedBefore:)``.
 struct VerifiedTicket: Sendable {
-    let allowed: RegistrationTicket
+    let allowed: TicketGrant
     /// `iat`, in UNIX seconds of the backend's clock.
     let issuedAt: Timestamp
     /// `nbf`.

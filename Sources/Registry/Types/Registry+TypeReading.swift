@@ -65,20 +65,15 @@ extension Registry {
 
     private func readVersions(_ query: Query) async throws -> [TypeVersionResource] {
         let rows = try await database.query(query)
-        return try rows.decoded(as: (Int32, String, String, String?, PGTimestamp, PGTimestamp?).self).map {
-            version,
-            attributes,
-            contentState,
-            least,
-            created,
-            retired in
-            TypeVersionResource(
-                version: Int(version),
-                attributesSchema: try JSONValue(parsing: attributes),
-                contentStateSchema: try JSONValue(parsing: contentState),
+        return try rows.map { row in
+            let least: String? = try row["min_app_version"]
+            return TypeVersionResource(
+                version: try row["version"],
+                attributesSchema: try JSONValue(parsing: row["attributes_schema"]),
+                contentStateSchema: try JSONValue(parsing: row["content_state_schema"]),
                 minAppVersion: least.flatMap { AppVersion($0) },
-                createdAt: Instant(created),
-                retiredAt: retired.map { Instant($0) }
+                createdAt: try row["created_at"],
+                retiredAt: try row["retired_at"]
             )
         }
     }
@@ -106,23 +101,18 @@ extension Registry {
             ORDER BY t.type_name LIMIT \(limit)
             """
         )
-        var types: [TypeResource] = []
-        for (name, version, attributes, contentState, policy, least, created, updated) in try rows.decoded(
-            as: (String, Int32, String, String, String, String?, PGTimestamp, PGTimestamp).self
-        ) {
-            types.append(
-                TypeResource(
-                    name: ActivityTypeName(stored: name),
-                    version: Int(version),
-                    attributesSchema: try JSONValue(parsing: attributes),
-                    contentStateSchema: try JSONValue(parsing: contentState),
-                    policy: try Policy(json: JSONValue(parsing: policy)),
-                    minAppVersion: least.flatMap { AppVersion($0) },
-                    createdAt: Instant(created),
-                    updatedAt: Instant(updated)
-                )
+        return try rows.map { row in
+            let least: String? = try row["min_app_version"]
+            return TypeResource(
+                name: ActivityTypeName(stored: try row["type_name"]),
+                version: try row["version"],
+                attributesSchema: try JSONValue(parsing: row["attributes_schema"]),
+                contentStateSchema: try JSONValue(parsing: row["content_state_schema"]),
+                policy: try Policy(json: JSONValue(parsing: row["policy"])),
+                minAppVersion: least.flatMap { AppVersion($0) },
+                createdAt: try row["created_at"],
+                updatedAt: try row["updated_at"]
             )
         }
-        return types
     }
 }

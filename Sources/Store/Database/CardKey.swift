@@ -10,6 +10,11 @@ package struct CardKey: Hashable, Sendable, Comparable {
         self.deviceKey = deviceKey
     }
 
+    /// Reads the columns `activity_key` and `device_key`.
+    package init(_ row: Row) throws(PostgresError) {
+        self.init(activityKey: try row["activity_key"], deviceKey: try row["device_key"])
+    }
+
     package static func < (one: CardKey, other: CardKey) -> Bool {
         (one.activityKey, one.deviceKey) < (other.activityKey, other.deviceKey)
     }

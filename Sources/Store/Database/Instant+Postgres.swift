@@ -10,3 +10,11 @@ extension Instant {
         self.init(microseconds: stored.microseconds)
     }
 }
+
+extension Instant: PostgresDecodable {
+    package static func decodeField(_ bytes: RawSpan, oid: UInt32) throws(ValueFailure) -> Instant {
+        Instant(try PGTimestamp.decodeField(bytes, oid: oid))
+    }
+
+    package static func decodeNull() throws(ValueFailure) -> Instant { throw .null }
+}

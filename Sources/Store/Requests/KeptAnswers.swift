@@ -74,7 +74,7 @@ package struct KeptAnswers<Answer: APIAnswer> {
     package static func selection(_ keys: [IdempotencyKey]) -> Query {
         """
         SELECT i.scope, i.body_sha256, i.status, i.answer, i.uncounted,
-               i.created_at > clock_timestamp() - interval '24 hours'
+               i.created_at > clock_timestamp() - interval '24 hours' AS is_kept
         FROM idempotency_keys AS i WHERE i.scope = ANY(\(keys.map(\.scope)))
         """
     }
@@ -86,15 +86,19 @@ package struct KeptAnswers<Answer: APIAnswer> {
     package init(_ rows: Rows?, status: Int16 = 202) throws {
         self.status = status
         guard let rows else { return }
-        for (scope, hash, status, answer, uncounted, isKept) in try rows.decoded(
-            as: ([UInt8], [UInt8], Int16, JSONText, Int64?, Bool).self
-        ) {
-            let key = IdempotencyKey(scope: scope, bodyHash: hash)
+        for row in rows {
+            let key = IdempotencyKey(scope: try row["scope"], bodyHash: try row["body_sha256"])
+            let isKept: Bool = try row["is_kept"]
             guard isKept else {
                 expired.append(key)
                 continue
             }
-            kept[key.scope] = Kept(bodyHash: hash, status: status, answer: answer, uncounted: uncounted)
+            kept[key.scope] = Kept(
+                bodyHash: key.bodyHash,
+                status: try row["status"],
+                answer: try row["answer"],
+                uncounted: try row["uncounted"]
+            )
         }
     }
 

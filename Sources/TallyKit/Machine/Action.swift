@@ -2,14 +2,14 @@
 package enum Action: Hashable, Sendable {
     /// Store the memory before anything that follows.
     case save
-    /// Read ActivityKit's properties, and answer with ``Event/read(_:)``.
+    /// Read ActivityKit's properties, and answer with ``PhoneEvent/read(_:)``.
     case read
     case getTicket(TicketRequest)
-    /// Answer with ``Event/sent(_:)`` once it has left.
+    /// Answer with ``PhoneEvent/sent(_:)`` once it has left.
     case send(Report)
     /// End the card, and take it off the screen.
     case endCard(String)
-    /// Send ``Event/timer`` then. A later one replaces an earlier one; nil cancels it.
+    /// Send ``PhoneEvent/timer`` then. A later one replaces an earlier one; nil cancels it.
     case wake(at: Moment?)
     case problem(KitProblem)
     case ended(CardEnding)

@@ -57,7 +57,7 @@ package struct Machine: Sendable {
     /// Takes an event.
     ///
     /// - Returns: What is to be done, in this order.
-    package mutating func handle(_ event: Event, at now: Moment) -> [Action] {
+    package mutating func handle(_ event: PhoneEvent, at now: Moment) -> [Action] {
         let before = memory
         var actions: [Action] = []
         secondReading = secondReading?.restarted(at: now)
@@ -82,7 +82,7 @@ package struct Machine: Sendable {
         return memory == before ? actions : [.save] + actions
     }
 
-    private mutating func take(_ event: Event, at now: Moment, _ actions: inout [Action]) {
+    private mutating func take(_ event: PhoneEvent, at now: Moment, _ actions: inout [Action]) {
         switch event {
         case .launched(let facts): launch(facts, at: now)
         case .foreground: foreground(at: now)

@@ -43,7 +43,7 @@ package final class Driver {
     private let world: World
     private let vendor: String?
     /// Events that came before the memory could be read.
-    private var early: [Event] = []
+    private var early: [PhoneEvent] = []
     private var timer: Task<Void, Never>?
 
     /// What keeps Tally from knowing this phone.
@@ -65,7 +65,7 @@ package final class Driver {
     package var memory: Memory? { machine?.memory }
 
     /// Takes an event. Before the first unlock after a restart of the phone, it waits.
-    package func take(_ event: Event) {
+    package func take(_ event: PhoneEvent) {
         var events = [event]
         if machine == nil {
             early.append(event)
@@ -92,7 +92,7 @@ package final class Driver {
         }
     }
 
-    private func perform(_ action: Action) -> Event? {
+    private func perform(_ action: Action) -> PhoneEvent? {
         switch action {
         case .save: save()
         case .read: return .read(world.read())
@@ -130,7 +130,7 @@ package final class Driver {
     private func getTicket(_ request: TicketRequest) {
         let ticket = world.ticket
         Task {
-            let event: Event
+            let event: PhoneEvent
             do {
                 let got = try await Self.within(Self.ticketDeadline) { try await ticket(request) }
                 event = .ticket(got, for: request, failure: nil)

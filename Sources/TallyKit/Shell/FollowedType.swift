@@ -14,10 +14,10 @@ protocol FollowedType {
 /// The cards of one type of attributes.
 @MainActor
 final class Followed<Attributes: TallyAttributes>: FollowedType {
-    private let take: @MainActor (Event) -> Void
+    private let take: @MainActor (PhoneEvent) -> Void
     private var watched: Set<String> = []
 
-    init(take: @escaping @MainActor (Event) -> Void) {
+    init(take: @escaping @MainActor (PhoneEvent) -> Void) {
         self.take = take
     }
 

@@ -17,7 +17,7 @@ package final class ReportSender {
 
     private let root: URL
     private let folder: URL
-    private let take: @MainActor (Event) -> Void
+    private let take: @MainActor (PhoneEvent) -> Void
     private let session: URLSession
     private let background: URLSession
     /// Reports that left through the app's session.
@@ -36,7 +36,7 @@ package final class ReportSender {
         app: String,
         folder: URL,
         adjust: (URLSessionConfiguration) -> Void = { _ in },
-        take: @escaping @MainActor (Event) -> Void
+        take: @escaping @MainActor (PhoneEvent) -> Void
     ) {
         root = server.appending(path: "v1/apps/\(app)")
         self.folder = folder.appending(path: "TallyKit", directoryHint: .isDirectory)
@@ -110,7 +110,7 @@ package final class ReportSender {
         }
     }
 
-    fileprivate func end(_ number: Int, _ event: Event, isByIOS: Bool) {
+    fileprivate func end(_ number: Int, _ event: PhoneEvent, isByIOS: Bool) {
         onTheWay[number] = nil
         if isByIOS {
             handedOver.remove(number)
@@ -145,7 +145,7 @@ private final class Answers: NSObject, URLSessionDataDelegate, @unchecked Sendab
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let body = lock.withLock { bodies.removeValue(forKey: ObjectIdentifier(task)) } ?? Data()
         guard let number = task.taskDescription.flatMap({ Int($0) }) else { return }
-        let event: Event
+        let event: PhoneEvent
         if error == nil, let response = task.response as? HTTPURLResponse {
             event = .answer(
                 number,

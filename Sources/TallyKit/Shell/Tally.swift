@@ -10,7 +10,7 @@ import UIKit
 @MainActor
 public final class Tally {
     private let driver: Driver
-    private let link: Link
+    private let link: Wiring
     private var observers: [any NSObjectProtocol] = []
 
     /// - Parameters:
@@ -37,7 +37,7 @@ public final class Tally {
         adjust: (URLSessionConfiguration) -> Void = { _ in },
         ticket: @escaping @Sendable (TicketRequest) async throws -> Ticket
     ) {
-        let link = Link()
+        let link = Wiring()
         let sender = ReportSender(server: server, app: app, folder: folder, adjust: adjust) { link.answered($0) }
         let driver = Driver(
             file: MemoryFile(folder: folder),
@@ -188,7 +188,7 @@ extension Tally {
         if let channel, #available(iOS 18, *) { .channel(channel) } else { .token }
     }
 
-    private func observe(_ name: Notification.Name, _ event: Event) {
+    private func observe(_ name: Notification.Name, _ event: PhoneEvent) {
         observers.append(
             NotificationCenter.default.addObserver(forName: name, object: nil, queue: .main) { [driver] _ in
                 Task { @MainActor in driver.take(event) }
@@ -209,13 +209,13 @@ extension Tally {
 
 /// What ties the parts together.
 @MainActor
-private final class Link {
+private final class Wiring {
     weak var driver: Driver?
     var sender: ReportSender?
     var types: [String: any FollowedType] = [:]
     private var assertion = UIBackgroundTaskIdentifier.invalid
 
-    func answered(_ event: Event) { driver?.take(event) }
+    func answered(_ event: PhoneEvent) { driver?.take(event) }
 
     func read() -> Reading {
         let permissions = ActivityAuthorizationInfo()

@@ -51,45 +51,32 @@ struct WebhookStore: Sendable {
     /// Reads one webhook; nil if there is nothing to do for it. A gap before its place is reported once.
     func begin(_ key: Int64) async throws -> DueWebhook? {
         let answers = try await database.pipeline([Self.gap(key, retention), Self.selection(key)])
-        let rows = try answers[1].decoded(
-            as: (
-                String, String, String, [String]?, Int16, [UInt8], Int64, String, Int64, String?, String?, Int64?,
-                Int32, Double
-            ).self
+        return try answers[1].first.map { try webhook(key, $0) }
+    }
+
+    private func webhook(_ key: Int64, _ row: Row) throws -> DueWebhook {
+        let app = BundleID(stored: try row["bundle_id"])
+        let id = WebhookID(stored: try row["webhook_id"])
+        let kinds: [String]? = try row["kinds"]
+        let secret = try SecretSeal.webhook(app, id).open(row["secret_sealed"], under: masterKeys)
+        let failingFor: Double = try row["failing_for"]
+        let place = Self.cursor(try row["transaction_id"], try row["event_id"])
+        let message: String? = try row["message_id"]
+        let end = Self.cursor(try row["message_transaction_id"], try row["message_event_id"])
+        return DueWebhook(
+            key: key,
+            app: app,
+            id: id,
+            url: try row["url"],
+            filter: EventFilter(app: app, kinds: kinds.map { Set($0.map(Event.Kind.init(stored:))) }),
+            batchSize: try row["batch_size"],
+            secret: WebhookSecret(bytes: secret),
+            version: try row["version"],
+            failures: try row["failures"],
+            failingFor: .seconds(failingFor),
+            place: place ?? .oldest,
+            message: message.flatMap { id in end.map { WebhookMessage(id: id, end: $0) } }
         )
-        return try rows.map {
-            app,
-            id,
-            url,
-            kinds,
-            size,
-            sealed,
-            version,
-            transaction,
-            event,
-            message,
-            lastTransaction,
-            lastEvent,
-            failures,
-            seconds in
-            let (app, id) = (BundleID(stored: app), WebhookID(stored: id))
-            let secret = try SecretSeal.webhook(app, id).open(sealed, under: masterKeys)
-            let end = Self.cursor(lastTransaction, lastEvent)
-            return DueWebhook(
-                key: key,
-                app: app,
-                id: id,
-                url: url,
-                filter: EventFilter(app: app, kinds: kinds.map { Set($0.map(Event.Kind.init(stored:))) }),
-                batchSize: Int(size),
-                secret: WebhookSecret(bytes: secret),
-                version: version,
-                failures: Int(failures),
-                failingFor: .seconds(seconds),
-                place: Self.cursor(transaction, event) ?? .oldest,
-                message: message.flatMap { id in end.map { WebhookMessage(id: id, end: $0) } }
-            )
-        }.first
     }
 
     /// Stores that everything up to `place` is delivered or not wanted, and what is sent next.
@@ -185,7 +172,7 @@ struct WebhookStore: Sendable {
         """
         SELECT bundle_id, webhook_id, url, kinds, batch_size, secret_sealed, version, transaction_id::text, event_id,
                message_id, message_transaction_id::text, message_event_id, failures,
-               coalesce(extract(epoch FROM clock_timestamp() - failing_since), 0)::float8
+               coalesce(extract(epoch FROM clock_timestamp() - failing_since), 0)::float8 AS failing_for
         FROM webhooks
         WHERE webhook_key = \(key) AND pause_reason IS NULL
           AND (next_try_at IS NULL OR next_try_at <= clock_timestamp())

@@ -69,7 +69,7 @@ struct Activities: AsyncParsableCommand {
             )
         }
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let client = session.client
             guard !dryRun else {
                 return session.show(try await client.dryRunStart(session.app(), id.value, request()))
@@ -112,7 +112,7 @@ struct Activities: AsyncParsableCommand {
             )
         }
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let client = session.client
             guard !dryRun else {
                 return session.show(try await client.dryRunUpdate(session.app(), id.value, request()))
@@ -153,7 +153,7 @@ struct Activities: AsyncParsableCommand {
             )
         }
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let client = session.client
             guard !dryRun else {
                 return session.show(try await client.dryRunEnd(session.app(), id.value, request()))
@@ -171,7 +171,7 @@ struct Activities: AsyncParsableCommand {
         @Argument(help: "The activity.") var id: Checked<ActivityID>
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.activity(session.app(), id.value))
         }
     }
@@ -187,7 +187,7 @@ struct Activities: AsyncParsableCommand {
         @OptionGroup var page: PageOptions
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let client = session.client
             let list = try await client.activities(session.app(), type: type?.value, state: state, page.request)
             session.show(list)

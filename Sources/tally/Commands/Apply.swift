@@ -25,7 +25,7 @@ struct Apply: ClientCommand {
     @Flag(help: "Register types even if they break running activities.") var force = false
     @OptionGroup var global: GlobalOptions
 
-    func run(_ session: Session) async throws {
+    func run(_ session: CommandSession) async throws {
         var plan: [PlannedChange] = []
         for app in try DeclaredApp.read(folder) { plan += try await app.plan(session.client, force: force) }
         guard !plan.isEmpty else { return session.show(line: "Nothing differs.", json: Self.json(plan)) }

@@ -62,7 +62,7 @@ struct Apps: AsyncParsableCommand {
             SigningKeyRequest(keyID: id, privateKey: try file.map { try Files.readText($0) })
         }
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.putApp(id.value, request()))
         }
     }
@@ -76,7 +76,7 @@ struct Apps: AsyncParsableCommand {
         @OptionGroup var page: PageOptions
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.apps(page.request))
         }
     }
@@ -90,7 +90,7 @@ struct Apps: AsyncParsableCommand {
         @Argument(help: "The bundle id.") var id: Checked<BundleID>
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.app(id.value))
         }
     }
@@ -114,7 +114,7 @@ struct Apps: AsyncParsableCommand {
 
         private var patience: Duration { .seconds(deadline?.value.seconds ?? 3_600) }
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let what = "the app \(id.value) at \(session.url) with all that belongs to it"
             try Confirmation().require(id.value.rawValue, of: what, given: confirmation)
             try await session.waiting(for: "Deleting \(id.value)") {
@@ -136,7 +136,7 @@ struct Apps: AsyncParsableCommand {
         @Flag(help: "Do not try the rejected tokens again.") var leaveRejected = false
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             try await session.client.liftHalt(id.value, environment, leavingRejected: leaveRejected)
             session.show(done: "Sending for \(id.value) in \(environment.rawValue) is resumed.")
         }

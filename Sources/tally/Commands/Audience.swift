@@ -78,7 +78,7 @@ extension Activities {
             )
         }
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             if let file { return session.show(try await add(linesOf: file, session)) }
             let client = session.client
             session.show(
@@ -86,7 +86,7 @@ extension Activities {
             )
         }
 
-        private func add(linesOf path: String, _ session: Session) async throws -> AudienceCounts {
+        private func add(linesOf path: String, _ session: CommandSession) async throws -> AudienceCounts {
             let app = try session.app()
             let lines = try LineFile(path: path)
             if let alert = try alert.content() {
@@ -97,21 +97,21 @@ extension Activities {
             let key = idempotencyKey ?? TallyClient.newIdempotencyKey()
             if idempotencyKey == nil {
                 let json: JSONValue = ["idempotency_key": .string(key)]
-                Console.printError(
+                Terminal.printError(
                     session.json ? json.text : "If this breaks off, repeat it with --idempotency-key \(key)"
                 )
             }
-            let showsProgress = Console.errorIsTerminal && !session.json
+            let showsProgress = Terminal.errorIsTerminal && !session.json
             do {
                 let counts = try await session.client
                     .addToAudience(app, id.value, lines: lines, idempotencyKey: key) { sent in
-                        if showsProgress { Console.writeError("\r\(sent) lines sent") }
+                        if showsProgress { Terminal.writeError("\r\(sent) lines sent") }
                     }
                 // Clears the line.
-                if showsProgress { Console.writeError("\r\u{1B}[K") }
+                if showsProgress { Terminal.writeError("\r\u{1B}[K") }
                 return counts
             } catch {
-                if showsProgress { Console.writeError("\n") }
+                if showsProgress { Terminal.writeError("\n") }
                 throw error
             }
         }
@@ -119,7 +119,7 @@ extension Activities {
 }
 
 extension AudienceCounts: Presentable {
-    var text: String { Card(fieldTexts).text }
+    var text: String { FactList(fieldTexts).text }
 
     /// The names and values to print.
     var fieldTexts: [(String, String?)] {

@@ -14,12 +14,12 @@ struct Audit: AppCommand {
 
     @Option(help: "Only actions of this kind.") var action: AuditAction?
     @Option(help: "Only what was done with this API key; its id.") var keyID: String?
-    @Option(help: "Only from then on: RFC 3339, or how long ago, such as 10m.") var since: Checked<Moment>?
-    @Option(help: "Only until then: RFC 3339, or how long ago.") var until: Checked<Moment>?
+    @Option(help: "Only from then on: RFC 3339, or how long ago, such as 10m.") var since: Checked<PointInTime>?
+    @Option(help: "Only until then: RFC 3339, or how long ago.") var until: Checked<PointInTime>?
     @OptionGroup var page: PageOptions
     @OptionGroup var app: AppOption
 
-    func run(_ session: Session) async throws {
+    func run(_ session: CommandSession) async throws {
         let filter = AuditFilter(
             app: app.app == nil ? nil : try session.app(),
             action: action,

@@ -20,7 +20,7 @@ struct Channels: AsyncParsableCommand {
         @Option(help: "none or most_recent: what phones that were offline get.") var storage = ChannelStorage.mostRecent
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let request = ChannelRequest(environment: environment, storage: storage)
             session.show(try await session.client.createChannel(session.app(), request))
         }
@@ -35,7 +35,7 @@ struct Channels: AsyncParsableCommand {
         @OptionGroup var page: PageOptions
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.channels(session.app(), page.request))
         }
     }
@@ -49,7 +49,7 @@ struct Channels: AsyncParsableCommand {
         @Argument(help: "Tally's id of the channel, a UUID.") var id: Checked<ChannelID>
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.channel(session.app(), id.value))
         }
     }
@@ -63,7 +63,7 @@ struct Channels: AsyncParsableCommand {
         @Argument(help: "Tally's id of the channel, a UUID.") var id: Checked<ChannelID>
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             try await session.client.deleteChannel(session.app(), id.value)
             session.show(done: "The channel is deleted.")
         }
@@ -86,7 +86,7 @@ extension Channels {
         var environment: APNSEnvironment?
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let request = ReconcileRequest(environment: environment, dryRun: dryRun)
             let app = try session.app()
             let report = try await session.waiting(for: "Comparing with Apple") {

@@ -56,7 +56,7 @@ struct Devices: AsyncParsableCommand {
             )
         }
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.putDevice(session.app(), id.value, request))
         }
     }
@@ -71,7 +71,7 @@ struct Devices: AsyncParsableCommand {
         @OptionGroup var page: PageOptions
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.devices(session.app(), user: user?.value, page.request))
         }
     }
@@ -85,7 +85,7 @@ struct Devices: AsyncParsableCommand {
         @Argument(help: "The device's id.") var id: Checked<DeviceID>
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.device(session.app(), id.value))
         }
     }
@@ -99,7 +99,7 @@ struct Devices: AsyncParsableCommand {
         @Argument(help: "The device's id.") var id: Checked<DeviceID>
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             try await session.client.deleteDevice(session.app(), id.value)
             session.show(done: "\(id.value) is deleted.")
         }
@@ -116,7 +116,7 @@ struct Devices: AsyncParsableCommand {
         @OptionGroup var confirmation: ConfirmationOption
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let app = try session.app()
             let what = "all that is stored of the user \(id.value) in \(app) at \(session.url)"
             try Confirmation().require(id.value.rawValue, of: what, given: confirmation)

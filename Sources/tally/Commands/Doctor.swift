@@ -3,8 +3,9 @@ import ActivityModel
 import ArgumentParser
 import TallyClient
 
-struct Doctor: ClientCommand {
+struct DoctorCommand: ClientCommand {
     static let configuration = CommandConfiguration(
+        commandName: "doctor",
         abstract: "Look at everything that sending depends on, and say what to do about it.",
         discussion: """
             The daemon looks at its database, its clock, its keys, its work, and at the way to Apple. Nothing is changed, \
@@ -21,7 +22,7 @@ struct Doctor: ClientCommand {
     @Option(help: ArgumentHelp("Only this app.", valueName: "bundle-id")) var app: Checked<BundleID>?
     @OptionGroup var global: GlobalOptions
 
-    func run(_ session: Session) async throws {
+    func run(_ session: CommandSession) async throws {
         let request = DoctorRequest(bundleID: app?.value, environment: environment, triesChannels: tryChannels)
         let report = try await session.waiting(for: "Looking") { try await session.client.examine(request) }
         session.show(report)

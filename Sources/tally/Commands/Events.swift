@@ -20,12 +20,12 @@ struct Events: AppCommand {
     @Option(help: "Only events of this activity.") var activity: Checked<ActivityID>?
     @Option(help: "Only events of this device.") var device: Checked<DeviceID>?
     @Option(help: "Only events of this kind; repeat for several.") var kind: [String] = []
-    @Option(help: "Only from then on: RFC 3339, or how long ago, such as 10m.") var since: Checked<Moment>?
+    @Option(help: "Only from then on: RFC 3339, or how long ago, such as 10m.") var since: Checked<PointInTime>?
     @Flag(help: "Wait for more.") var follow = false
     @OptionGroup var page: PageOptions
     @OptionGroup var app: AppOption
 
-    func run(_ session: Session) async throws {
+    func run(_ session: CommandSession) async throws {
         let query = EventQuery(
             app: app.app == nil ? nil : try session.app(),
             activity: activity?.value,
@@ -36,7 +36,7 @@ struct Events: AppCommand {
         guard since != nil else {
             let found = try await session.client.events(query, page.request)
             Self.show(found.items[...], in: session)
-            if let cursor = found.nextCursor { Console.printError("More follow: --cursor \(cursor)") }
+            if let cursor = found.nextCursor { Terminal.printError("More follow: --cursor \(cursor)") }
             return
         }
         let client = try session.patientClient(deadline: .seconds(300))
@@ -47,7 +47,7 @@ struct Events: AppCommand {
         }
     }
 
-    private func followEvents(_ query: EventQuery, _ session: Session) async throws {
+    private func followEvents(_ query: EventQuery, _ session: CommandSession) async throws {
         let client = try session.patientClient(deadline: .seconds(300))
         let oldest = oldest
         let place = page.cursor ?? (oldest == nil ? nil : Self.beginning)
@@ -62,7 +62,7 @@ struct Events: AppCommand {
     /// Earlier events are left out.
     private var oldest: Instant? { since?.value.instant() }
 
-    private static func show(_ events: ArraySlice<EventResource>, in session: Session) {
+    private static func show(_ events: ArraySlice<EventResource>, in session: CommandSession) {
         for event in events { session.show(line: event.line(.standard), json: event.json) }
     }
 }

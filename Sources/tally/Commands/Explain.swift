@@ -21,7 +21,7 @@ extension Activities {
             if device != nil, user != nil { throw ValidationError("Give --device or --user, not both.") }
         }
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let answer = try await session.client.timeline(
                 session.app(),
                 id.value,
@@ -31,7 +31,7 @@ extension Activities {
             )
             session.show(answer)
             if !session.json, let cursor = answer.page.nextCursor {
-                Console.printError("Older entries: --cursor \(cursor)")
+                Terminal.printError("Older entries: --cursor \(cursor)")
             }
         }
     }

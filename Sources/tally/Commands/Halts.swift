@@ -19,7 +19,7 @@ struct Halts: AsyncParsableCommand {
         @OptionGroup var page: PageOptions
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.halts(of: session.app(), page.request))
         }
     }

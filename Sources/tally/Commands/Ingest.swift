@@ -21,7 +21,7 @@ struct Ingest: AppCommand {
     @OptionGroup var deadline: DeadlineOption
     @OptionGroup var app: AppOption
 
-    func run(_ session: Session) async throws {
+    func run(_ session: CommandSession) async throws {
         let client = try session.patientClient(deadline: deadline.patience)
         let run = TallyClient.newIdempotencyKey()
         let keys = Atomic(0)
@@ -29,25 +29,25 @@ struct Ingest: AppCommand {
             IngestReport.keyed(line, "\(run)-\(keys.add(1, ordering: .relaxed).newValue)")
         }
         let report = Mutex(IngestReport())
-        let showsProgress = Console.errorIsTerminal && !session.json
+        let showsProgress = Terminal.errorIsTerminal && !session.json
         do {
             try await client.ingest(try session.app(), lines) { result in
                 let (refusal, numbered, soFar) = report.withLock { report in
                     (report.add(result), report.numbered(result), report)
                 }
                 if session.json {
-                    Console.print(numbered.json.text)
+                    Terminal.print(numbered.json.text)
                 } else if let refusal {
-                    Console.printError((showsProgress ? "\r" : "") + refusal)
+                    Terminal.printError((showsProgress ? "\r" : "") + refusal)
                 }
-                if showsProgress, soFar.lines % 100 == 0 { Console.writeError("\r\(soFar.text)") }
+                if showsProgress, soFar.lines % 100 == 0 { Terminal.writeError("\r\(soFar.text)") }
             }
         } catch {
-            if showsProgress { Console.writeError("\n") }
+            if showsProgress { Terminal.writeError("\n") }
             throw error
         }
         let total = report.withLock { $0 }
-        if showsProgress { Console.writeError("\r") }
+        if showsProgress { Terminal.writeError("\r") }
         if !session.json { session.show(total) }
         if total.refused > 0 { throw ExitCode.failure }
     }

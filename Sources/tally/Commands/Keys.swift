@@ -29,7 +29,7 @@ struct Keys: AsyncParsableCommand {
             if scope.isEmpty { throw ValidationError("Give at least one --scope.") }
         }
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let request = APIKeyRequest(
                 name: name,
                 scopes: scope,
@@ -49,7 +49,7 @@ struct Keys: AsyncParsableCommand {
         @OptionGroup var page: PageOptions
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.keys(page.request))
         }
     }
@@ -63,7 +63,7 @@ struct Keys: AsyncParsableCommand {
         @Argument(help: "The key's id, not its secret.") var id: String
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             try await session.client.revokeKey(id)
             session.show(done: "The key is revoked.")
         }

@@ -28,7 +28,7 @@ struct Payload: AppCommand {
     @Option(help: "The push to tokens or that to the channel; by default what the activity has.") var to: Destination?
     @OptionGroup var app: AppOption
 
-    func run(_ session: Session) async throws {
+    func run(_ session: CommandSession) async throws {
         let app = try session.app()
         let activity = try await session.client.activity(app, id.value)
         let plan =

@@ -22,7 +22,7 @@ struct PolicyCommand: AsyncParsableCommand {
         @Argument(help: "The type's name.") var name: Checked<ActivityTypeName>
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let policy = try await session.client.type(session.app(), name.value).policy.json
             session.show(line: policy.indentedText, json: policy)
         }
@@ -43,7 +43,7 @@ struct PolicyCommand: AsyncParsableCommand {
         @Option(help: "The keys to change, as JSON or @FILE; null sets one back to its default.") var set: JSONArgument?
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let app = try session.app()
             let stored = try await session.client.type(app, name.value).policy.json
             let patch = try set?.value(of: "--set") ?? PolicyEdit.patch(from: stored, to: Editor().edited(stored))

@@ -93,7 +93,7 @@ extension ProfileCommand {
             var profiles = stored
             let text = try change(&profiles, environment)
             if profiles != stored { try Files.writePrivate(Array((profiles.document.indentedText + "\n").utf8), path) }
-            Console.print(text)
+            Terminal.print(text)
         } catch {
             throw reported(error)
         }

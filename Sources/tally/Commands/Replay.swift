@@ -50,7 +50,7 @@ struct Replay: AppCommand {
         return file
     }
 
-    func run(_ session: Session) async throws {
+    func run(_ session: CommandSession) async throws {
         let file = try file()
         let poster = ReplayPoster(
             client: try session.patientClient(deadline: deadline.patience),
@@ -66,10 +66,10 @@ struct Replay: AppCommand {
         let log = try log.map { try ReplayLog(path: $0) }
         var progress = ReplayProgress(
             total: file.posts.count,
-            isTerminal: Console.errorIsTerminal,
-            write: Console.writeError
+            isTerminal: Terminal.errorIsTerminal,
+            write: Terminal.writeError
         )
-        if let title = file.title { Console.printError(title) }
+        if let title = file.title { Terminal.printError(title) }
         var summary = ReplaySummary(file.activities.map(\.activityID))
         do {
             try await player.play(clock: ContinuousClock()) { entry in

@@ -15,7 +15,7 @@ extension Users {
         @OptionGroup var moment: RevocationMoment
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(
                 try await session.client.revokeTickets(session.app(), of: id.value, before: moment.instant)
             )
@@ -34,7 +34,7 @@ extension Devices {
         @OptionGroup var moment: RevocationMoment
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(
                 try await session.client.revokeTickets(session.app(), of: id.value, before: moment.instant)
             )
@@ -44,7 +44,7 @@ extension Devices {
 
 struct RevocationMoment: ParsableArguments {
     @Option(help: "Tickets made before then: RFC 3339, or how long ago, such as 10m. Default: now.")
-    var before: Checked<Moment>?
+    var before: Checked<PointInTime>?
 
     var instant: Instant {
         before?.value.instant() ?? Instant(microseconds: Int64(Date().timeIntervalSince1970 * 1_000_000))
@@ -52,5 +52,5 @@ struct RevocationMoment: ParsableArguments {
 }
 
 extension TicketRevocation: Presentable {
-    var text: String { Card([("revoked before", revokedBefore.description)]).text }
+    var text: String { FactList([("revoked before", revokedBefore.description)]).text }
 }

@@ -19,7 +19,7 @@ struct Schedules: AsyncParsableCommand {
         @OptionGroup var page: PageOptions
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.schedules(session.app(), state: state, page.request))
         }
     }
@@ -33,7 +33,7 @@ struct Schedules: AsyncParsableCommand {
         @Argument(help: "The schedule's id, a UUID.") var id: Checked<ResourceUUID>
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.schedule(session.app(), id.value.text))
         }
     }
@@ -47,7 +47,7 @@ struct Schedules: AsyncParsableCommand {
         @Argument(help: "The schedule's id, a UUID.") var id: Checked<ResourceUUID>
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             try await session.client.cancelSchedule(session.app(), id.value.text)
             session.show(done: "The schedule is cancelled.")
         }
@@ -65,7 +65,7 @@ extension Schedules {
         @Argument(help: "The schedule's id, a UUID.") var id: Checked<ResourceUUID>
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.runSchedule(session.app(), id.value.text))
         }
     }
@@ -84,7 +84,7 @@ extension ScheduleResource: Listable, Presentable {
     }
 
     var text: String {
-        Card([
+        FactList([
             ("schedule", id), ("activity", activityID.rawValue), ("kind", kind.rawValue), ("due", dueAt.description),
             ("state", state.rawValue), ("reason", reason),
         ]).text

@@ -76,7 +76,7 @@ struct Send: AppCommand {
         return fields.json
     }
 
-    func run(_ session: Session) async throws {
+    func run(_ session: CommandSession) async throws {
         let request = try request()
         guard !dryRun else {
             let text = "Would be posted; nothing was sent.\n\n" + request.json.indentedText

@@ -13,7 +13,7 @@ struct Status: AppCommand {
 
     @OptionGroup var app: AppOption
 
-    func run(_ session: Session) async throws {
+    func run(_ session: CommandSession) async throws {
         let client = session.client
         let apps = try await app.app == nil ? client.apps().items.map(\.bundleID) : [session.app()]
         var report = StatusReport(url: session.url, warnings: try await client.warnings())
@@ -97,7 +97,7 @@ struct StatusReport: Presentable {
         }
         let head = ["\(url) is ready."] + warnings.map { "! " + $0 }
         return head.joined(separator: "\n") + "\n\n"
-            + Table(columns: Self.columns, rows: rows).text(width: Console.outputWidth)
+            + Table(columns: Self.columns, rows: rows).text(width: Terminal.outputWidth)
     }
 
     var json: JSONValue {

@@ -58,7 +58,7 @@ extension Activities {
             return try SubscriptionRequest(json: request.json)
         }
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.subscribe(session.app(), id.value, device.value, request()))
         }
     }
@@ -73,7 +73,7 @@ extension Activities {
         @Argument(help: "The device.") var device: Checked<DeviceID>
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             try await session.client.unsubscribe(session.app(), id.value, device.value)
             session.show(done: "The card of \(device.value) is ended.")
         }
@@ -98,7 +98,7 @@ extension Activities {
         @OptionGroup var page: PageOptions
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let client = session.client
             session.show(try await client.subscriptions(session.app(), id.value, state: state, page.request))
         }
@@ -125,7 +125,7 @@ extension SubscriptionResource: Listable {
 
 extension SubscriptionAnswer: Presentable {
     var text: String {
-        Card([
+        FactList([
             ("activity", activityID.rawValue), ("device", deviceID.rawValue), ("mode", mode.rawValue),
             ("state", state.rawValue), ("revision", String(revision)), ("activity state", activityState.rawValue),
             ("ignored", stale?.rawValue),

@@ -30,7 +30,7 @@ extension Activities {
             Checked<Span>?
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let app = try session.app()
             let id = ActivityID(stored: "test-card-\(UUID().uuidString.lowercased())")
             let content = try await content(of: id, app, session)
@@ -63,7 +63,7 @@ extension Activities {
         }
 
         /// - Throws: ``UsageError`` if a phone could not decode the content.
-        private func content(of id: ActivityID, _ app: BundleID, _ session: Session) async throws -> Content {
+        private func content(of id: ActivityID, _ app: BundleID, _ session: CommandSession) async throws -> Content {
             let type = try await session.client.type(app, type.value)
             var sample = Self.sample(type.attributesSchema)
             if let name = type.policy.idAttribute { sample[name] = .string(id.rawValue) }
@@ -91,7 +91,7 @@ extension Activities {
             _ app: BundleID,
             _ id: ActivityID,
             _ content: Content,
-            _ session: Session
+            _ session: CommandSession
         ) async throws -> Bool {
             guard try await isCurrent(app, id, "start", session) else { return false }
             try await Task.sleep(for: .seconds(pause?.value.seconds ?? 5))
@@ -107,20 +107,20 @@ extension Activities {
             _ app: BundleID,
             _ id: ActivityID,
             _ step: String,
-            _ session: Session
+            _ session: CommandSession
         ) async throws -> Bool {
             let end = ContinuousClock.now + .seconds(timeout?.value.seconds ?? 60)
             repeat {
                 let activity = try await session.client.activity(app, id)
                 if activity.progress.current > 0 {
-                    if !session.json { Console.print("\(id): the phone has the \(step).") }
+                    if !session.json { Terminal.print("\(id): the phone has the \(step).") }
                     return true
                 }
                 if activity.starts.withheld + activity.starts.failed > 0 { break }
                 try await Task.sleep(for: .milliseconds(250))
             } while ContinuousClock.now < end
             let story = try await session.client.timeline(app, id, device: device.value, PageRequest(limit: 1))
-            Console.printError("\(id): the phone does not have the \(step). \(story.verdict.text)")
+            Terminal.printError("\(id): the phone does not have the \(step). \(story.verdict.text)")
             return false
         }
     }

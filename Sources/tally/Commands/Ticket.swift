@@ -43,12 +43,12 @@ extension Devices {
             )
         }
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.createTicket(session.app(), request))
         }
     }
 }
 
 extension RegistrationTicketAnswer: Presentable {
-    var text: String { Card([("ticket", ticket), ("expires", expiresAt.description)]).text }
+    var text: String { FactList([("ticket", ticket), ("expires", expiresAt.description)]).text }
 }

@@ -26,7 +26,7 @@ struct TicketKeys: AsyncParsableCommand {
         var algorithm = TicketAlgorithm.es256
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let request = TicketKeyRequest(algorithm: algorithm)
             session.show(try await session.client.createTicketKey(app.value, request))
         }
@@ -42,7 +42,7 @@ struct TicketKeys: AsyncParsableCommand {
         @OptionGroup var page: PageOptions
         @OptionGroup var global: GlobalOptions
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.ticketKeys(app.value, page.request))
         }
     }
@@ -67,7 +67,7 @@ struct TicketKeys: AsyncParsableCommand {
 
         var seconds: Int64 { after?.value.wholeSeconds ?? 0 }
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             try await session.client.revokeTicketKey(app.value, id.value.text, afterSeconds: seconds)
             session.show(done: seconds == 0 ? "The key is revoked." : "The key is revoked in \(seconds) s.")
         }
@@ -84,7 +84,7 @@ extension TicketKeyResource: Listable, Presentable {
     var row: [String] { [id, algorithm.rawValue, createdAt.description, revokedAt?.description ?? ""] }
 
     var text: String {
-        let card = Card([
+        let card = FactList([
             ("id", id), ("algorithm", algorithm.rawValue), ("created", createdAt.description),
             ("revoked", revokedAt?.description),
         ]).text

@@ -18,7 +18,7 @@ struct Topics: AsyncParsableCommand {
         @OptionGroup var page: PageOptions
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.topics(session.app(), page.request))
         }
     }
@@ -40,7 +40,7 @@ struct TopicOptions: ParsableArguments {
 
     /// Changes the list of a follower if there is a change, and shows it.
     func run(
-        _ session: Session,
+        _ session: CommandSession,
         show: (BundleID) async throws -> FollowedTopics,
         change: (BundleID, TopicsRequest) async throws -> FollowedTopics
     ) async throws {
@@ -71,7 +71,7 @@ extension Users {
         @OptionGroup var topics: TopicOptions
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             try await topics.run(session) { app in
                 try await session.client.topics(app, of: id.value)
             } change: { app, request in
@@ -93,7 +93,7 @@ extension Devices {
         @OptionGroup var topics: TopicOptions
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             try await topics.run(session) { app in
                 try await session.client.topics(app, of: id.value)
             } change: { app, request in

@@ -35,7 +35,7 @@ extension Types {
                 } else {
                     report = DiffReport(from: try await registered(given.typeName), to: given)
                 }
-                global.format == .json ? Console.print(json: report.json) : Console.print(report.text)
+                global.format == .json ? Terminal.print(json: report.json) : Terminal.print(report.text)
                 if report.breaksSomething { throw ExitCode.failure }
             } catch {
                 throw reported(error)

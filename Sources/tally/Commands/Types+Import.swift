@@ -34,13 +34,13 @@ extension Types {
                 fields.add("type", imported.typeName)
                 fields.add("attributes_schema", imported.attributes)
                 fields.add("content_state_schema", imported.contentState)
-                global.format == .json ? Console.print(json: fields.json) : Console.print(fields.json.indentedText)
+                global.format == .json ? Terminal.print(json: fields.json) : Terminal.print(fields.json.indentedText)
             } catch {
                 throw reported(error)
             }
         }
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let imported = try await reading.schemas(of: files)
             guard let name = ActivityTypeName(imported.typeName) else {
                 throw UsageError("'\(imported.typeName)' cannot be the name of an activity type.")

@@ -23,7 +23,7 @@ extension Types {
         mutating func run() async throws {
             do {
                 let report = LintReport(try await SchemaFiles.read(files, reading))
-                global.format == .json ? Console.print(json: report.json) : Console.print(report.text)
+                global.format == .json ? Terminal.print(json: report.json) : Terminal.print(report.text)
                 if strict, !report.findings.isEmpty { throw ExitCode.failure }
             } catch {
                 throw reported(error)

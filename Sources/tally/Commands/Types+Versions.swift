@@ -14,7 +14,7 @@ extension Types {
         @OptionGroup var page: PageOptions
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.typeVersions(session.app(), name.value, page.request))
         }
     }
@@ -34,7 +34,7 @@ extension Types {
         @Flag(help: "Take it back.") var undo = false
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let request = TypeVersionRequest(retired: !undo)
             let stored = try await session.client.putTypeVersion(session.app(), name.value, version, request)
             session.show(

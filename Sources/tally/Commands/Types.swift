@@ -50,7 +50,7 @@ struct Types: AsyncParsableCommand {
             return try TypeRequest(json: .object(body))
         }
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let client = session.client
             session.show(try await client.putType(session.app(), name.value, request(), force: force))
         }
@@ -65,7 +65,7 @@ struct Types: AsyncParsableCommand {
         @OptionGroup var page: PageOptions
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.types(session.app(), page.request))
         }
     }
@@ -79,7 +79,7 @@ struct Types: AsyncParsableCommand {
         @Argument(help: "The type's name.") var name: Checked<ActivityTypeName>
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.type(session.app(), name.value))
         }
     }
@@ -101,7 +101,7 @@ struct Types: AsyncParsableCommand {
             }
         }
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let request = ValidationRequest(
                 attributes: try attributes?.object(of: "--attributes"),
                 contentState: try contentState?.object(of: "--content-state")

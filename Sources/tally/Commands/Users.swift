@@ -19,7 +19,7 @@ struct Users: AsyncParsableCommand {
         @Argument(help: "The user's id.") var id: Checked<UserID>
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.user(session.app(), id.value))
         }
     }
@@ -35,8 +35,8 @@ extension Users {
         @Argument(help: "The user's id.") var id: Checked<UserID>
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
-            Console.print(json: try await session.client.exportUser(session.app(), id.value).json)
+        func run(_ session: CommandSession) async throws {
+            Terminal.print(json: try await session.client.exportUser(session.app(), id.value).json)
         }
     }
 }
@@ -67,9 +67,9 @@ extension UserResource: Presentable {
                 rows: activities.map { [$0.activityID.rawValue, $0.type.rawValue, $0.state.rawValue] }
             ),
         ]
-        let shown = tables.filter { !$0.rows.isEmpty }.map { $0.text(width: Console.outputWidth) }
+        let shown = tables.filter { !$0.rows.isEmpty }.map { $0.text(width: Terminal.outputWidth) }
         let cut = isTruncated ? ["A list is cut after \(Self.limit) entries."] : []
-        let facts = Card([
+        let facts = FactList([
             ("user", userID.rawValue),
             ("topics", topics.isEmpty ? nil : topics.map(\.rawValue).joined(separator: " ")),
             ("sent today", "\(sentToday.starts) starts, \(sentToday.pushes) pushes on record"),

@@ -33,7 +33,7 @@ extension Activities {
             if let timeout, timeout.value.seconds == 0 { throw ValidationError("--timeout must be over 0.") }
         }
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let watching = Watching(
                 client: try session.patientClient(deadline: .seconds(60)),
                 session: session,
@@ -63,7 +63,7 @@ extension Activities {
 /// Reads an activity after each of its events, and at intervals, because not every change is an event.
 private struct Watching: Sendable {
     let client: TallyClient
-    let session: Session
+    let session: CommandSession
     let app: BundleID
     let id: ActivityID
     let interval: Duration

@@ -4,8 +4,9 @@ import ArgumentParser
 import Foundation
 import TallyClient
 
-struct Webhooks: AsyncParsableCommand {
+struct WebhooksCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "webhooks",
         abstract: "Addresses that Tally tells of events.",
         subcommands: [Put.self, List.self, Show.self, Delete.self, ReplayEvents.self]
     )
@@ -46,7 +47,7 @@ struct Webhooks: AsyncParsableCommand {
             )
         }
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.putWebhook(session.app(), id.value, request()))
         }
     }
@@ -60,7 +61,7 @@ struct Webhooks: AsyncParsableCommand {
         @OptionGroup var page: PageOptions
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.webhooks(session.app(), page.request))
         }
     }
@@ -74,7 +75,7 @@ struct Webhooks: AsyncParsableCommand {
         @Argument(help: "The webhook's id.") var id: Checked<WebhookID>
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             session.show(try await session.client.webhook(session.app(), id.value))
         }
     }
@@ -88,14 +89,14 @@ struct Webhooks: AsyncParsableCommand {
         @Argument(help: "The webhook's id.") var id: Checked<WebhookID>
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             try await session.client.deleteWebhook(session.app(), id.value)
             session.show(done: "The webhook is deleted.")
         }
     }
 }
 
-extension Webhooks {
+extension WebhooksCommand {
     struct ReplayEvents: AppCommand {
         static let configuration = CommandConfiguration(
             commandName: "replay",
@@ -104,10 +105,10 @@ extension Webhooks {
         )
 
         @Argument(help: "The webhook's id.") var id: Checked<WebhookID>
-        @Option(help: "From then on: RFC 3339, or how long ago, such as 2h.") var since: Checked<Moment>
+        @Option(help: "From then on: RFC 3339, or how long ago, such as 2h.") var since: Checked<PointInTime>
         @OptionGroup var app: AppOption
 
-        func run(_ session: Session) async throws {
+        func run(_ session: CommandSession) async throws {
             let time = since.value.instant()
             session.show(try await session.client.replayWebhook(session.app(), id.value, since: time))
         }
@@ -130,7 +131,7 @@ extension WebhookResource: Listable, Presentable {
     }
 
     var text: String {
-        let card = Card([
+        let card = FactList([
             ("webhook", id.rawValue), ("url", url), ("events", events?.joined(separator: ", ") ?? "all"),
             ("max events", String(maxEvents)), ("state", state), ("delivered", deliveredAt?.description),
             ("failing since", failingSince?.description), ("last error", lastError),

@@ -18,7 +18,7 @@ extension ActivityResource: Listable, Presentable {
     }
 
     var text: String {
-        Card(
+        FactList(
             [
                 ("activity", activityID.rawValue), ("type", type.rawValue), ("environment", environment.rawValue),
                 ("state", state.rawValue), ("delivery", delivery.rawValue), ("revision", String(revision)),
@@ -66,7 +66,7 @@ private enum Count {
 
 extension StartAnswer: Presentable {
     var text: String {
-        Card(
+        FactList(
             [("activity", activityID.rawValue), ("state", state.rawValue), ("revision", String(revision))]
                 + audience.fieldTexts + [("channel", channel?.text)]
         ).text

@@ -13,34 +13,34 @@ protocol Listable: APIValue & Hashable {
     var row: [String] { get }
 }
 
-extension Session {
+extension CommandSession {
     /// Prints an answer for people or as JSON.
     func show(_ answer: some Presentable) {
-        json ? Console.print(json: answer.json) : Console.print(answer.text)
+        json ? Terminal.print(json: answer.json) : Terminal.print(answer.text)
     }
 
     /// Prints a page. If more pages follow, also prints to standard error how to get them.
     func show(_ page: Page<some Listable>) {
         guard !json else {
-            Console.print(json: page.json)
+            Terminal.print(json: page.json)
             return
         }
-        Console.print(page.table.text(width: format == .wide ? nil : Console.outputWidth))
-        if let cursor = page.nextCursor { Console.printError("More follow: --cursor \(cursor)") }
+        Terminal.print(page.table.text(width: format == .wide ? nil : Terminal.outputWidth))
+        if let cursor = page.nextCursor { Terminal.printError("More follow: --cursor \(cursor)") }
     }
 
     /// Prints one of a series of values: a line for people, or a line of JSON.
     func show(line text: String, json value: JSONValue) {
-        Console.print(json ? value.text : text)
+        Terminal.print(json ? value.text : text)
     }
 
     /// Reports a success without an answer. Prints nothing with `--json`.
     func show(done text: String) {
-        if !json { Console.print(text) }
+        if !json { Terminal.print(text) }
     }
 }
 
-extension Console {
+extension Terminal {
     /// Prints JSON, indented on a terminal and on one line elsewhere.
     static func print(json: JSONValue) {
         print(outputIsTerminal ? json.indentedText : json.text)

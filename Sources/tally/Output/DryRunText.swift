@@ -5,7 +5,7 @@ import JSON
 extension DryRunAnswer: Presentable {
     /// The pushes that would be sent, each with its destinations and its reason.
     var text: String {
-        let card = Card([
+        let card = FactList([
             ("dry run", unchanged ? "nothing would be sent: this is how it is already" : "nothing was sent or written"),
             ("activity", activityID.rawValue),
             ("revision", String(revision)),

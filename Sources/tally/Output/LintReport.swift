@@ -28,7 +28,7 @@ struct LintReport {
     }
 
     var text: String {
-        let sizes = Card([
+        let sizes = FactList([
             ("type", typeName),
             ("attributes", Self.words(largest.attributes)),
             ("content state", Self.words(largest.contentState)),

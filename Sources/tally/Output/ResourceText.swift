@@ -18,7 +18,7 @@ extension AppResource: Listable, Presentable {
     }
 
     var text: String {
-        Card([
+        FactList([
             ("app", bundleID.rawValue),
             ("team", teamID.rawValue),
             ("production key", environments[.production]?.keyID.rawValue),
@@ -48,7 +48,7 @@ extension APIKeyResource: Listable, Presentable {
     }
 
     var text: String {
-        let card = Card([
+        let card = FactList([
             ("id", id), ("name", name), ("scopes", scopeText), ("app", bundleID?.rawValue),
             ("expires", expiresAt?.description), ("secret", secret),
         ]).text
@@ -65,7 +65,7 @@ extension TypeResource: Listable, Presentable {
     var row: [String] { [name.rawValue, String(version), minAppVersion?.description ?? "", updatedAt.description] }
 
     var text: String {
-        Card([
+        FactList([
             ("type", name.rawValue),
             ("version", String(version)),
             ("min app version", minAppVersion?.description),
@@ -88,7 +88,7 @@ extension TypeVersionResource: Listable, Presentable {
     }
 
     var text: String {
-        Card([
+        FactList([
             ("version", String(version)),
             ("min app version", minAppVersion?.description),
             ("created", createdAt.description),
@@ -137,7 +137,7 @@ extension DeviceResource: Listable, Presentable {
         let tokens = startTokens.sorted { $0.key < $1.key }.map { name, token in
             ("start token \(name)", "\(token.token) \(token.state.rawValue), generation \(token.generation)")
         }
-        return Card(
+        return FactList(
             [
                 ("device", deviceID.rawValue), ("user", userID?.rawValue), ("environment", environment.rawValue),
                 ("iOS", osVersion?.description), ("app version", appVersion?.description),
@@ -163,7 +163,7 @@ extension ChannelResource: Listable, Presentable {
     }
 
     var text: String {
-        Card([
+        FactList([
             ("channel", id.rawValue), ("APNs channel", apnsChannelID?.rawValue), ("environment", environment.rawValue),
             ("storage", storage.rawValue), ("state", state.rawValue), ("activity", activityID?.rawValue),
             ("created", createdAt.description), ("delete at", deleteAt?.description),
@@ -179,7 +179,7 @@ extension ChannelReport: Presentable {
     ]
 
     var text: String {
-        let card = Card([
+        let card = FactList([
             ("environment", environment.rawValue),
             ("at Apple", "\(atApple) of \(Self.quota)"),
             ("known", String(known)),
@@ -187,7 +187,7 @@ extension ChannelReport: Presentable {
             ("being made", String(creating)),
         ]).text
         guard !findings.isEmpty else { return card + "\n\nTally and Apple agree." }
-        return card + "\n\n" + Table(columns: Self.columns, rows: findings.map(\.row)).text(width: Console.outputWidth)
+        return card + "\n\n" + Table(columns: Self.columns, rows: findings.map(\.row)).text(width: Terminal.outputWidth)
             + (dryRun ? "\n\nNothing was changed (dry run)." : "")
     }
 }

@@ -9,7 +9,7 @@ struct Style {
     static var standard: Style {
         let environment = ProcessInfo.processInfo.environment
         let isRefused = environment["NO_COLOR"].map { !$0.isEmpty } ?? false
-        return Style(isColoured: Console.outputIsTerminal && !isRefused && environment["TERM"] != "dumb")
+        return Style(isColoured: Terminal.outputIsTerminal && !isRefused && environment["TERM"] != "dumb")
     }
 
     /// The meaning of a colour. The numbers are those of ECMA-48 (SGR).

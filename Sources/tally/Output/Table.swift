@@ -42,7 +42,7 @@ struct Table: Equatable {
 }
 
 /// Names and values on separate lines, for one resource.
-struct Card: Equatable {
+struct FactList: Equatable {
     var fields: [(name: String, value: String)]
 
     init(_ fields: [(String, String?)]) {
@@ -61,7 +61,7 @@ struct Card: Equatable {
         .joined(separator: "\n")
     }
 
-    static func == (left: Card, right: Card) -> Bool {
+    static func == (left: FactList, right: FactList) -> Bool {
         left.fields.elementsEqual(right.fields) { $0 == $1 }
     }
 }

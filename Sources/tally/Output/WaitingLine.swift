@@ -18,12 +18,12 @@ struct WaitingLine: Sendable {
     }
 }
 
-extension Session {
+extension CommandSession {
     /// Runs slow work. On a terminal, a line shows the progress.
     func waiting<Answer>(for text: String, _ work: () async throws -> Answer) async throws -> Answer {
-        guard Console.errorIsTerminal else { return try await work() }
+        guard Terminal.errorIsTerminal else { return try await work() }
         // The end of this scope cancels the line and waits for it, before the answer is printed.
-        async let _ = WaitingLine(text: text, write: Console.writeError).run(clock: ContinuousClock())
+        async let _ = WaitingLine(text: text, write: Terminal.writeError).run(clock: ContinuousClock())
         return try await work()
     }
 }

@@ -10,7 +10,7 @@ struct ConfirmationOption: ParsableArguments {
 struct Confirmation {
     var isTerminal = isatty(STDIN_FILENO) == 1
     /// Shows a question, without a line end.
-    var ask: (String) -> Void = { Console.writeError($0) }
+    var ask: (String) -> Void = { Terminal.writeError($0) }
     /// The typed line; nil at the end of the input.
     var answer: () -> String? = { readLine() }
 

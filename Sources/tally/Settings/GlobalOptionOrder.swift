@@ -9,7 +9,7 @@ enum GlobalOptionOrder {
     private static let flags: Set = ["--json"]
 
     /// Moves global options behind the command's words.
-    static func behindCommand(_ words: [String], of root: any ParsableCommand.Type = Tally.self) -> [String] {
+    static func behindCommand(_ words: [String], of root: any ParsableCommand.Type = TallyCommand.self) -> [String] {
         var command = root
         var names: [String] = []
         var moved: [String] = []

@@ -23,7 +23,7 @@ struct Span: CommandLineValue, Equatable {
 }
 
 /// A moment on the command line: an RFC 3339 time, or a span that ends now.
-enum Moment: CommandLineValue, Equatable {
+enum PointInTime: CommandLineValue, Equatable {
     case time(Instant)
     case ago(Span)
 

@@ -9,7 +9,7 @@ struct UnknownCommand: Equatable {
     let suggestion: String?
 
     /// Nil if the words are those of a command.
-    init?(_ words: [String], of root: any ParsableCommand.Type = Tally.self) {
+    init?(_ words: [String], of root: any ParsableCommand.Type = TallyCommand.self) {
         var command = root
         var parents: [String] = []
         for word in words {

@@ -49,8 +49,8 @@ final class RecordingService: TallyService {
     static let boundApp = BundleID(stored: "com.example.mine")
 
     /// What the keys `ticket` and `ticket-d2` are.
-    static func ticket(for device: String) -> RegistrationTicket {
-        RegistrationTicket(
+    static func ticket(for device: String) -> TicketGrant {
+        TicketGrant(
             app: boundApp,
             environment: .production,
             device: DeviceID(stored: device),
@@ -316,7 +316,7 @@ final class RecordingService: TallyService {
         _ activity: ActivityID,
         _ device: DeviceID,
         _ request: SubscriptionRequest,
-        by ticket: RegistrationTicket?
+        by ticket: TicketGrant?
     ) async throws -> SubscriptionAnswer { try reach("subscribe \(app) \(activity) \(device)") }
     var receiptSampling: Double { 0.25 }
     func takeReceipts(_ app: BundleID, _ device: DeviceID, _ receipts: [CardReceipt]) async throws {

@@ -52,7 +52,7 @@ struct SignedTicketTests {
         #expect(signed.keyID == "k1")
         #expect(
             try signed.verified(by: .hs256(secret: Self.secret), of: Self.app).allowed
-                == RegistrationTicket(
+                == TicketGrant(
                     app: Self.app,
                     environment: .production,
                     device: DeviceID(stored: "phone"),

@@ -42,7 +42,7 @@ struct TicketTests {
             #expect(principal?.scopes.isEmpty == true)
             #expect(answer.expiresAt.unixSeconds == ticket.expiresAt)
             let over = try TicketSeal(keys: registry.masterKeys).seal(
-                RegistrationTicket(app: app, environment: .production, device: Self.phone, expiresAt: 1_700_000_000)
+                TicketGrant(app: app, environment: .production, device: Self.phone, expiresAt: 1_700_000_000)
             )
             #expect(try await registry.authenticate(secret: over) == nil)
         }
@@ -53,7 +53,7 @@ struct TicketTests {
         try await withRegistry { registry, app in
             let text: Query = "SELECT floor(extract(epoch FROM clock_timestamp()))::int8"
             let began = try #require(try await registry.database.query(text).single(Int64.self))
-            let ticket = RegistrationTicket(
+            let ticket = TicketGrant(
                 app: app,
                 environment: .production,
                 device: Self.phone,
@@ -87,7 +87,7 @@ struct TicketTests {
     func masterKeys() throws {
         let old = SymmetricKey.generate()
         let new = SymmetricKey.generate()
-        let ticket = RegistrationTicket(
+        let ticket = TicketGrant(
             app: BundleID(stored: "com.example.app"),
             environment: .sandbox,
             device: Self.phone,
@@ -107,7 +107,7 @@ struct TicketTests {
     @Test("Another device, user, environment or activity is 403")
     func forbids() throws {
         let app = BundleID(stored: "com.example.app")
-        let ticket = RegistrationTicket(
+        let ticket = TicketGrant(
             app: app,
             environment: .production,
             device: Self.phone,
@@ -159,7 +159,7 @@ struct TicketTests {
     @Test("A ticket that names no activities is good for those of its device or user alone")
     func audience() async throws {
         try await withWorld { world in
-            let ticket = RegistrationTicket(
+            let ticket = TicketGrant(
                 app: world.app,
                 environment: .production,
                 device: Self.phone,
@@ -180,7 +180,7 @@ struct TicketTests {
     }
 
     /// Whether the bearer of a ticket may report a card; the report of one who may not changes nothing.
-    private static func mayReport(_ ticket: RegistrationTicket, of id: String, in world: World) async throws -> Bool {
+    private static func mayReport(_ ticket: TicketGrant, of id: String, in world: World) async throws -> Bool {
         let devices = try await world.number("SELECT count(*) FROM devices")
         let request = SubscriptionRequest(.ended, environment: ticket.environment)
         let refusal = try await problem {
@@ -198,9 +198,9 @@ struct TicketTests {
         return false
     }
 
-    private static func ticket(_ world: World, _ device: DeviceID = phone, user: String? = "fan") -> RegistrationTicket
+    private static func ticket(_ world: World, _ device: DeviceID = phone, user: String? = "fan") -> TicketGrant
     {
-        RegistrationTicket(
+        TicketGrant(
             app: world.app,
             environment: .production,
             device: device,

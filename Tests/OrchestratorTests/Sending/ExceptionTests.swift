@@ -4,6 +4,7 @@ import ActivityModel
 import OrchestratorTestSupport
 import Postgres
 import Testing
+import Waiting
 
 @testable import Orchestrator
 @testable import Store

@@ -545,7 +545,7 @@ struct TopicAudienceTests {
             try await world.register("phone")
             try await follow("ajax", user: "ada", in: world)
             func report(as user: String?) async throws {
-                let ticket = RegistrationTicket(
+                let ticket = TicketGrant(
                     app: world.app,
                     environment: .production,
                     device: DeviceID(stored: "phone"),

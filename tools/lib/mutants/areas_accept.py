@@ -72,8 +72,8 @@ reports.query("dead-start-token-stays-dead", DEVICES, ", state = 'live', registe
 reports.expression("move-is-not-seen", DEVICES, "!hasSameEnvironment", "false", at="movedEnvironment: !hasSameEnvironment")
 reports.query("budget-class-stays", DEVICES, "d.frequent_pushes_enabled <> coalesce(r.frequent, d.frequent_pushes_enabled)", "false")
 reports.expression("stale-installation-is-taken", DEVICES, "isStale", "false", at="if isStale {")
-reports.expression("new-installation-counts-on", DEVICES, "isNewInstallation", "false", at="changedInstallation: isNewInstallation")
-reports.expression("new-app-version-is-not-seen", DEVICES, "changedApp", "false", at=" changedApp,\n                changedInstallation")
+reports.expression("new-installation-counts-on", DEVICES, "row[\"is_new_installation\"]", "false", at="changedInstallation: try row[\"is_new_installation\"]")
+reports.expression("new-app-version-is-not-seen", DEVICES, "row[\"changed_app\"]", "false", at="changedApp: try row[\"changed_app\"]")
 
 topics = Area("topics", "^OrchestratorTests[.]TopicAudience")
 GROUP = "Orchestrator/Intake/Reports/ReportGroup.swift"

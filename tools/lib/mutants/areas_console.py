@@ -14,13 +14,13 @@ console.expression("form-token-is-not-checked", ENTRANCE, '!seal.isFormToken(for
                    at='if request.method == "POST", !seal.isFormToken(form.raw(FormToken.name) ?? "", for: session.id)')
 console.expression("unknown-key-is-admitted", ENTRANCE, "owner.allows(.read)", "true")
 console.expression("session-is-fixed", ENTRANCE, "Base64URL.encode(SecureRandom.bytes(16))", "session?.id ?? Base64URL.encode(SecureRandom.bytes(16))",
-                   at="let session = Session(\n            id: Base64URL.encode(SecureRandom.bytes(16))")
+                   at="let session = ConsoleSession(\n            id: Base64URL.encode(SecureRandom.bytes(16))")
 console.expression("signed-out-session-goes-on", ENTRANCE, "!memory.isOver(session.id)", "true")
 console.expression("link-signs-in-again", ENTRANCE, "memory.end(link.id, expiresAt: link.expiresAt, now: request.now)", "true")
 console.string("scripts-read-the-cookie", ENTRANCE, " HttpOnly;", "")
 console.string("other-sites-bring-the-cookie", ENTRANCE, " SameSite=Strict;", "")
 
-SESSION = "Console/Access/Session.swift"
+SESSION = "Console/Access/ConsoleSession.swift"
 console.expression("session-never-expires", SESSION, "now < session.expiresAt ? session : nil", "session")
 console.expression("link-is-a-session", SESSION, "Array(purpose.rawValue.utf8)", "[UInt8]()",
                    at="let context = Array(purpose.rawValue.utf8)\n        return")

@@ -162,8 +162,8 @@ ledger.expression("nothing-is-spent", LEDGER, "max(total - Int(spent), 0)", "tot
 ledger.expression("class-is-swapped", LEDGER, "frequent ? .frequent : .ordinary", "frequent ? .ordinary : .frequent")
 ledger.query("alert-stays-five", LEDGER, "b.priority < EXCLUDED.priority OR ", "false OR ")
 ledger.expression("late-spends-again", LEDGER, "change.priorities[push.budgetClass]?.isSpent(under: activity.policy) == true", "false")
-ledger.expression("repeat-spends", TURN, "change.kind == .end ? .ten : .five", ".ten")
-ledger.expression("assuring-spends", CATCH_UP, "change.kind == .end ? .ten : .five", ".ten")
+ledger.expression("repeat-spends", TURN, "PriorityRule.repeated(change.kind)", ".ten")
+ledger.expression("assuring-spends", CATCH_UP, "PriorityRule.repeated(change.kind)", ".ten")
 
 channels = Area("channels", "^OrchestratorTests[.](.*Channel|Broadcast|Hybrid)")
 ROWS = "Channels/ChannelRows.swift"

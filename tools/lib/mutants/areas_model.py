@@ -146,7 +146,7 @@ answers.expression("server-error-is-final", RULES, ".retry", ".requestInvalid", 
 answers.expression("expired-provider-token-stays", RULES, ".renewToken", ".keep", at='"ExpiredProviderToken", .credential, .renewToken')
 
 pace = Area("pace", "^OrchestratorTests[.](Pacing|Lease|Exception|Start)")
-BACKOFF = "Store/Backoff.swift"
+BACKOFF = "Waiting/Backoff.swift"
 pace.expression("no-cap", BACKOFF, "min(doubled, cap)", "doubled")
 pace.expression("no-doubling", BACKOFF, "(1 << min(max(failures, 1) - 1, 20))", "1")
 pace.expression("first-pause-is-double", BACKOFF, "max(failures, 1) - 1", "max(failures, 1)")

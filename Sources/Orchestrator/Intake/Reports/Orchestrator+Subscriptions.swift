@@ -23,7 +23,7 @@ extension Orchestrator {
         _ activity: ActivityID,
         _ device: DeviceID,
         _ request: SubscriptionRequest,
-        by ticket: RegistrationTicket? = nil
+        by ticket: TicketGrant? = nil
     ) async throws -> SubscriptionAnswer {
         var card = ReportedCard(app: app, activity: activity, device: device, request: request)
         if let ticket, ticket.activities == nil { card.ticket = ticket }

@@ -21,6 +21,14 @@ struct ReportGroup {
         let endsOnUnfollow: Bool
         /// Whether the card ends, or has ended and is forgotten, because its device left the audience by its topics.
         var isAway: Bool
+
+        init(_ row: Row) throws {
+            revision = try row["revision"]
+            claimedAt = try row["claimed_at"]
+            wasCancelled = try row["was_cancelled"]
+            endsOnUnfollow = try row["ends_on_unfollow"]
+            isAway = try row["is_forgotten"]
+        }
     }
 
     private let reports: [CardReport]
@@ -181,11 +189,12 @@ struct ReportGroup {
             [
                 .planningOnce,
                 """
-                SELECT r.place - 1, d.device_key, d.environment::text,
+                SELECT r.place - 1 AS place, d.device_key, d.environment::text,
                        coalesce(r.os_version, d.os_version) IS DISTINCT FROM d.os_version
-                       OR coalesce(r.app_version, d.app_version) IS DISTINCT FROM d.app_version,
-                       \(unescaped: Installations.isStale("r.installation", hasGeneration: "r.has_generation")),
-                       \(unescaped: Installations.isNew("r.installation"))
+                       OR coalesce(r.app_version, d.app_version) IS DISTINCT FROM d.app_version AS is_newer,
+                       \(unescaped: Installations.isStale("r.installation", hasGeneration: "r.has_generation"))
+                           AS is_stale,
+                       \(unescaped: Installations.isNew("r.installation")) AS is_new
                 FROM unnest(
                     \(apps), \(ids), \(cards.map { $0.request.osVersion?.description }),
                     \(cards.map { $0.request.appVersion?.description }), \(cards.map(\.request.installation)),
@@ -207,21 +216,24 @@ struct ReportGroup {
         }
         let channels = Dictionary(grouping: try rows[2].decoded(as: (Int64, String).self)) { $0.0 }
             .mapValues { $0.map(\.1) }
-        for (place, key, environment, isNewer, isStale, isNew) in try rows[1].decoded(
-            as: (Int64, Int64, String, Bool, Bool, Bool).self
-        ) {
-            guard devices[Int(place)] == nil else { continue }
-            let environment: APNSEnvironment = try .stored(environment)
-            devices[Int(place)] = Result { () throws(Problem) in
-                try check(reports[Int(place)], environment, channels)
+        for row in rows[1] {
+            let place: Int = try row["place"]
+            guard devices[place] == nil else { continue }
+            let key: Int64 = try row["device_key"]
+            let environment: APNSEnvironment = try .stored(row["environment"])
+            devices[place] = Result { () throws(Problem) in
+                try check(reports[place], environment, channels)
                 return key
             }
-            guard case .success = devices[Int(place)] else { continue }
+            guard case .success = devices[place] else { continue }
+            let isStale: Bool = try row["is_stale"]
+            let isNewer: Bool = try row["is_newer"]
+            let isNew: Bool = try row["is_new"]
             if isStale {
-                stale.insert(Int(place))
+                stale.insert(place)
             } else if isNewer || isNew {
-                renewed.insert(Int(place))
-                if isNew { reinstalled.insert(Int(place)) }
+                renewed.insert(place)
+                if isNew { reinstalled.insert(place) }
             }
         }
         for (place, report) in reports.enumerated() where devices[place] == nil {
@@ -423,23 +435,13 @@ struct ReportGroup {
                 due_at = CASE WHEN r.is_forgotten THEN s.due_at END,
                 reason = CASE WHEN r.is_forgotten THEN s.reason END
             FROM reported AS r WHERE \(unescaped: Query.byKey("s", "r", "activity_key", "device_key"))
-            RETURNING s.activity_key, s.device_key, CASE WHEN s.attempts > 0 THEN s.revision END,
-                CASE WHEN s.attempts > 0 THEN s.claimed_at END, r.state = 'cancelled', r.is_forgotten,
-                \(unescaped: Self.endsOnUnfollow)
+            RETURNING s.activity_key, s.device_key, CASE WHEN s.attempts > 0 THEN s.revision END AS revision,
+                CASE WHEN s.attempts > 0 THEN s.claimed_at END AS claimed_at, r.state = 'cancelled' AS was_cancelled,
+                r.is_forgotten, \(unescaped: Self.endsOnUnfollow) AS ends_on_unfollow
             """
         )
         var starts: [CardKey: Start] = [:]
-        for (activity, device, revision, claimedAt, wasCancelled, isForgotten, endsOnUnfollow) in try rows.decoded(
-            as: (Int64, Int64, Int64?, PGTimestamp?, Bool, Bool, Bool).self
-        ) {
-            starts[CardKey(activityKey: activity, deviceKey: device)] = Start(
-                revision: revision,
-                claimedAt: claimedAt,
-                wasCancelled: wasCancelled,
-                endsOnUnfollow: endsOnUnfollow,
-                isAway: isForgotten
-            )
-        }
+        for row in rows { try starts[CardKey(row)] = Start(row) }
         return starts
     }
 
@@ -529,16 +531,30 @@ struct ReportGroup {
                   AND k.activitykit_id = c.activitykit_id AND NOT k.handed_over OFFSET 0)
         """
 
-    private typealias Row = (
-        mode: String?, state: String?, generation: Int64?, revision: Int64, activityState: String
-    )
+    /// What is stored of a card after a report, with the state of its activity.
+    private struct StoredCard {
+        /// Nil if the device has no card.
+        let mode: SubscriptionMode?
+        let state: SubscriptionState?
+        let generation: Int64?
+        let revision: Revision
+        let activityState: ActivityState
+
+        init(_ row: Row) throws {
+            mode = try (row["mode"] as String?).map(SubscriptionMode.stored)
+            state = try (row["state"] as String?).map(SubscriptionState.stored)
+            generation = try row["generation"]
+            revision = try row["revision"]
+            activityState = try .stored(row["activity_state"])
+        }
+    }
 
     /// - Returns: The new rows of the cards in `shown`, which include the stored ones.
     private mutating func store(
         _ reports: [SettledReport],
         showing shown: [CardKey],
         isLast: Bool
-    ) async throws -> [CardKey: Row] {
+    ) async throws -> [CardKey: StoredCard] {
         guard !shown.isEmpty else { return [:] }
         let reports = reports.sorted { ($0.facts.key, $0.deviceKey) < ($1.facts.key, $1.deviceKey) }
         let kinds = Dictionary(grouping: reports, by: \.kind)
@@ -559,16 +575,14 @@ struct ReportGroup {
         if !updated.isEmpty { statements.append(Continuations.lookAgain(deviceKeys: updated)) }
         statements.append(readingAndAnnouncing(shown))
         let results = try await isLast ? connection.commit(statements) : connection.pipeline(statements)
-        var rows: [CardKey: Row] = [:]
-        let stored = try results[results.count - 1].decoded(
-            as: (Int64, Int64, String?, String?, Int64?, Int64, String, Bool).self
-        )
-        for (activity, device, mode, state, generation, revision, activityState, isOwed) in stored {
-            rows[CardKey(activityKey: activity, deviceKey: device)] = (mode, state, generation, revision, activityState)
+        var stored: [CardKey: StoredCard] = [:]
+        for row in results[results.count - 1] {
+            try stored[CardKey(row)] = StoredCard(row)
             // A card that only has to join its ring waits for the dispatcher's next look, with all others like it.
+            let isOwed: Bool = try row["is_owed"]
             if isOwed { givesWork = true }
         }
-        return rows
+        return stored
     }
 
     /// The statement that reads the new rows of the cards, and announces the cards that are owed something.
@@ -589,17 +603,17 @@ struct ReportGroup {
         """
     }
 
-    private func answer(_ place: Int, _ row: Row) throws -> SubscriptionAnswer {
+    private func answer(_ place: Int, _ stored: StoredCard) throws -> SubscriptionAnswer {
         let card = reports[place].card
         // The row is held: one with a later generation is what the report did not change.
-        let isOld = card.request.generation.map { $0 < row.generation ?? 0 } ?? false
+        let isOld = card.request.generation.map { $0 < stored.generation ?? 0 } ?? false
         return SubscriptionAnswer(
             activityID: card.activity,
             deviceID: card.device,
-            mode: try row.mode.map(SubscriptionMode.stored) ?? .token,
-            state: try row.state.map(SubscriptionState.stored) ?? .over,
-            revision: row.revision,
-            activityState: try .stored(row.activityState),
+            mode: stored.mode ?? .token,
+            state: stored.state ?? .over,
+            revision: stored.revision,
+            activityState: stored.activityState,
             stale: stale.contains(place) ? .installation : isOld ? .generation : nil
         )
     }

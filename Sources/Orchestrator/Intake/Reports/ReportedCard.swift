@@ -14,7 +14,7 @@ struct ReportedCard: Sendable {
     let request: SubscriptionRequest
     var idempotencyKey: IdempotencyKey?
     /// The ticket it came with, if that names no activities. Then only somebody with a part in the activity may report.
-    var ticket: RegistrationTicket?
+    var ticket: TicketGrant?
 
     var name: ActivityFacts.Name { ActivityFacts.Name(app: app, id: activity) }
     var deviceName: Device { Device(app: app, id: device) }

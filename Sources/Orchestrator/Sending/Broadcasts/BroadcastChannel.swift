@@ -33,14 +33,14 @@ extension BroadcastChannel {
         SELECT c.channel_id::text, c.apns_channel_id, c.storage::text, c.state::text,
                owed.due_now + (SELECT count(*) FROM segments AS g
                   WHERE g.activity_key = c.activity_key AND g.segment = \(SegmentRows.channelSegment)
-                    AND c.starts_until <= now() AND c.starts_from < g.completed_revision),
-               owed.due > \(crowd),
-               clock_timestamp(),
-               coalesce(c.ready_at < clock_timestamp() - \(Channels.settlingTime), false),
+                    AND c.starts_until <= now() AND c.starts_from < g.completed_revision) AS behind,
+               owed.due > \(crowd) AS is_crowded,
+               clock_timestamp() AS read_at,
+               coalesce(c.ready_at < clock_timestamp() - \(Channels.settlingTime), false) AS is_settled,
                (SELECT g.alert_stamp FROM segments AS g
-                WHERE g.activity_key = c.activity_key AND g.segment = \(SegmentRows.channelSegment)),
+                WHERE g.activity_key = c.activity_key AND g.segment = \(SegmentRows.channelSegment)) AS alert_stamp,
                (SELECT clock_timestamp() - g.pushed_at FROM segments AS g
-                WHERE g.activity_key = c.activity_key AND g.segment = \(SegmentRows.channelSegment))
+                WHERE g.activity_key = c.activity_key AND g.segment = \(SegmentRows.channelSegment)) AS since_push
         FROM channels AS c CROSS JOIN LATERAL (
             SELECT count(*) AS due, count(*) FILTER (WHERE s.due_at <= now()) AS due_now
             FROM (
@@ -53,25 +53,18 @@ extension BroadcastChannel {
         """
     }
 
-    static func read(_ rows: Rows) throws -> BroadcastChannel? {
-        for (id, apnsID, storage, state, behind, isCrowded, readAt, isSettled, alertStamp, sincePush)
-            in try rows.decoded(
-                as: (String, String?, String, String, Int64, Bool, PGTimestamp, Bool, Int64?, Duration?).self
-            )
-        {
-            return BroadcastChannel(
-                id: ChannelID(stored: id),
-                apnsID: apnsID.map(APNSChannelID.init(stored:)),
-                storage: try .stored(storage),
-                state: try .stored(state),
-                behind: Int(behind),
-                isCrowded: isCrowded,
-                readAt: readAt,
-                isSettled: isSettled,
-                alertStamp: alertStamp,
-                sincePush: sincePush
-            )
-        }
-        return nil
+    static func read(_ rows: Rows) throws -> BroadcastChannel? { try rows.first.map { try BroadcastChannel($0) } }
+
+    private init(_ row: Row) throws {
+        id = ChannelID(stored: try row["channel_id"])
+        apnsID = try (row["apns_channel_id"] as String?).map(APNSChannelID.init(stored:))
+        storage = try .stored(row["storage"])
+        state = try .stored(row["state"])
+        behind = try row["behind"]
+        isCrowded = try row["is_crowded"]
+        readAt = try row["read_at"]
+        isSettled = try row["is_settled"]
+        alertStamp = try row["alert_stamp"]
+        sincePush = try row["since_push"]
     }
 }

@@ -205,7 +205,7 @@ struct ChannelTurn: Sendable {
             return try await orchestrator.ledger
                 .priority(of: change, PriorityCase(.channel, alert: alert), in: activity)
         }
-        return change.kind == .end ? .ten : .five
+        return PriorityRule.repeated(change.kind)
     }
 
     /// Nil if the end was accepted or sending was halted meanwhile: then no push has left.

@@ -4,6 +4,7 @@ import Channels
 import Logging
 import Postgres
 import Store
+import Waiting
 
 /// How a group serves channels.
 extension SegmentGroup {

@@ -56,7 +56,7 @@ struct AppWakes: Sendable {
                     event: .wake,
                     revision: nil,
                     origin: nil,
-                    priority: .five,
+                    priority: PriorityRule.wake,
                     detail: detail
                 ),
                 to: cards.map(\.deviceKey),
@@ -84,7 +84,7 @@ struct AppWakes: Sendable {
             headers: PushHeaders(
                 bundleID: activity.app,
                 pushType: .background,
-                priority: .five,
+                priority: PriorityRule.wake,
                 expiration: now + Self.expiration
             ),
             body: try PushPayload.background(custom: activity.id.mention(of: addressee.typeName)).body,
@@ -100,13 +100,13 @@ struct AppWakes: Sendable {
         var deaths: [DeviceTokens.Death] = []
         var unsent: Set<Int> = []
         for exception in answers.exceptions {
-            switch exception.outcome.class {
-            case .accepted, .unknown, .tokenRejected, .requestInvalid, .channelGone: continue
-            case .tokenDead(let milliseconds):
+            switch exception.outcome.class.consequence {
+            case .done, .refused, .park, .again(mayHaveArrived: true): continue
+            case .forget(let milliseconds):
                 let card = cards[exception.index]
                 guard let token = card.deviceToken else { continue }
                 deaths.append(DeviceTokens.Death(deviceKey: card.deviceKey, token: token, at: milliseconds))
-            case .retry, .credential, .notSent: unsent.insert(exception.index)
+            case .again(mayHaveArrived: false): unsent.insert(exception.index)
             }
         }
         let woken = cards.indices.filter { !unsent.contains($0) }.map { cards[$0] }

@@ -33,10 +33,12 @@ extension ContinuationProspect {
                        SELECT FROM start_tokens AS t
                        WHERE t.device_key = s.device_key AND t.type_name = a.type_name AND t.state <> 'dead' OFFSET 0)
                    OR coalesce(\(unescaped: Self.isSpent), false)
-                   OR coalesce(o.due_at >= s.started_at + \(Duration.seconds(CardWatch.lifetimeSeconds)), false),
+                   OR coalesce(o.due_at >= s.started_at + \(Duration.seconds(CardWatch.lifetimeSeconds)), false)
+                       AS is_hopeless,
                    d.os_version, d.activities_enabled, a.delivery::text,
-                   (extract(epoch FROM s.registered_at + \(Continuations.rest) - clock_timestamp()) * 1000000)::int8,
-                   (extract(epoch FROM o.due_at - clock_timestamp()) * 1000000)::int8
+                   (extract(epoch FROM s.registered_at + \(Continuations.rest) - clock_timestamp()) * 1000000)::int8
+                       AS rest,
+                   (extract(epoch FROM o.due_at - clock_timestamp()) * 1000000)::int8 AS until_due
             FROM unnest(\(cards.map(\.activityKey)), \(cards.map(\.deviceKey))) AS r(activity_key, device_key)
             CROSS JOIN LATERAL (
                 SELECT * FROM subscriptions AS c
@@ -50,27 +52,29 @@ extension ContinuationProspect {
             """
         )
         var prospects: [CardKey: ContinuationProspect] = [:]
-        for (activity, device, isHopeless, osVersion, activitiesEnabled, delivery, rest, untilDue) in try rows.decoded(
-            as: (Int64, Int64, Bool, String?, Bool, String, Int64, Int64?).self
-        ) {
-            let capability = DeviceCapability(
-                osVersion: osVersion.flatMap { OSVersion($0) },
-                activitiesEnabled: activitiesEnabled,
-                delivery: try .stored(delivery)
-            )
-            let prospect: ContinuationProspect
-            if isHopeless {
-                prospect = .never
-            } else if case .withheld = capability {
-                prospect = .never
-            } else if let untilDue {
-                prospect = .underWay(.microseconds(max(untilDue, 0)))
-            } else {
-                prospect = rest > 0 ? .resting(.microseconds(rest)) : .open
-            }
-            prospects[CardKey(activityKey: activity, deviceKey: device)] = prospect
-        }
+        for row in rows { try prospects[CardKey(row)] = ContinuationProspect(row) }
         return prospects
+    }
+
+    private init(_ row: Row) throws {
+        let isHopeless: Bool = try row["is_hopeless"]
+        let osVersion: String? = try row["os_version"]
+        let capability = DeviceCapability(
+            osVersion: osVersion.flatMap { OSVersion($0) },
+            activitiesEnabled: try row["activities_enabled"],
+            delivery: try .stored(row["delivery"])
+        )
+        let untilDue: Int64? = try row["until_due"]
+        let rest: Int64 = try row["rest"]
+        if isHopeless {
+            self = .never
+        } else if case .withheld = capability {
+            self = .never
+        } else if let untilDue {
+            self = .underWay(.microseconds(max(untilDue, 0)))
+        } else {
+            self = rest > 0 ? .resting(.microseconds(rest)) : .open
+        }
     }
 
     /// The condition that the start `o` has left for the card `s`, perhaps in vain, and does not leave again: that might

@@ -3,6 +3,7 @@ import ActivityModel
 import Logging
 import Postgres
 import Store
+import Waiting
 
 /// Ends the cards that new cards have taken the place of, with the end's `dismissal-date` in the past.
 ///
@@ -25,6 +26,16 @@ struct OldCards: Sendable {
         let names: ActivityNames
         /// The last stamp of the activity: no phone has seen a later one.
         let stamp: Timestamp
+
+        init(_ row: Row) throws {
+            names = ActivityNames(
+                key: try row["activity_key"],
+                app: BundleID(stored: try row["bundle_id"]),
+                environment: try .stored(row["environment"]),
+                id: ActivityID(stored: try row["activity_id"])
+            )
+            stamp = try row["stamp"]
+        }
     }
 
     private struct OldCard: Sendable {
@@ -32,6 +43,15 @@ struct OldCards: Sendable {
         let activityKitID: String
         let token: PushToken
         let failures: Int
+
+        /// A CHECK keeps the token's length within the bounds that make this nil.
+        init?(_ row: Row) throws {
+            guard let token = PushToken(bytes: try row["update_token"]) else { return nil }
+            self.token = token
+            deviceKey = try row["device_key"]
+            activityKitID = try row["activitykit_id"]
+            failures = try row["failures"]
+        }
     }
 
     /// Claims those that are due, up to ``batchSize``.
@@ -52,24 +72,9 @@ struct OldCards: Sendable {
             """
         )
         var found: [(Activity, OldCard)] = []
-        for (key, app, environment, id, stamp, deviceKey, activityKitID, token, failures) in try rows.decoded(
-            as: (Int64, String, String, String, Int64, Int64, String, [UInt8], Int16).self
-        ) {
-            // A CHECK keeps the length within the bounds that make this nil.
-            guard let token = PushToken(bytes: token) else { continue }
-            let names = ActivityNames(
-                key: key,
-                app: BundleID(stored: app),
-                environment: try .stored(environment),
-                id: ActivityID(stored: id)
-            )
-            let card = OldCard(
-                deviceKey: deviceKey,
-                activityKitID: activityKitID,
-                token: token,
-                failures: Int(failures)
-            )
-            found.append((Activity(names: names, stamp: stamp), card))
+        for row in rows {
+            guard let card = try OldCard(row) else { continue }
+            found.append((try Activity(row), card))
         }
         let groups = Dictionary(grouping: found) { $0.0 }
             .map { (activity: $0.key, cards: $0.value.map(\.1)) }
@@ -101,7 +106,7 @@ struct OldCards: Sendable {
                     event: .continued,
                     revision: nil,
                     origin: nil,
-                    priority: .ten,
+                    priority: PriorityRule.end.priority,
                     detail: detail
                 ),
                 to: cards.map(\.deviceKey),
@@ -128,7 +133,7 @@ struct OldCards: Sendable {
             identity: identity,
             headers: PushHeaders(
                 bundleID: names.app,
-                priority: .ten,
+                priority: PriorityRule.end.priority,
                 // After that, the system has ended the card.
                 expiration: now + Int64(CardWatch.lifetimeSeconds)
             ),
@@ -148,13 +153,7 @@ struct OldCards: Sendable {
 
     /// An end without an answer is sent again. A token that APNs does not take is left: nobody can end that card.
     private func settlement(_ activity: Activity, _ cards: [OldCard], _ answers: BatchOutcome) -> [Query] {
-        var open: Set<Int> = []
-        for exception in answers.exceptions {
-            switch exception.outcome.class {
-            case .accepted, .tokenDead, .tokenRejected, .requestInvalid, .channelGone: continue
-            case .retry, .credential, .unknown, .notSent: open.insert(exception.index)
-            }
-        }
+        let open = Set(answers.exceptions.filter { $0.outcome.class.consequence.isAgain }.map(\.index))
         let ended = cards.indices.filter { !open.contains($0) }.map { cards[$0] }
         let again = open.sorted().map { cards[$0] }
         let delays = again.map { orchestrator.settings.backoff.delay(afterFailures: $0.failures + 1) }

@@ -59,51 +59,50 @@ extension WatchedCard {
     static func due(limit: Int, on connection: PostgresConnection) async throws -> [WatchedCard] {
         let rows = try await connection.query(
             """
-            SELECT s.activity_key, s.device_key, s.state = 'waiting_for_token', s.woken, s.overdue,
-                   s.pending_since IS NOT NULL,
-                   (extract(epoch FROM clock_timestamp() - s.started_at) * 1000000)::int8, d.device_token,
+            SELECT s.activity_key, s.device_key, s.state = 'waiting_for_token' AS is_waiting, s.woken, s.overdue,
+                   s.pending_since IS NOT NULL AS is_pending,
+                   (extract(epoch FROM clock_timestamp() - s.started_at) * 1000000)::int8 AS age, d.device_token,
                    a.bundle_id, a.environment::text, a.activity_id, a.type_name,
-                   \(unescaped: Continuations.mayBegin("s"))
+                   \(unescaped: Continuations.mayBegin("s")) AS is_continuable
             FROM subscriptions AS s JOIN activities AS a USING (activity_key) JOIN devices AS d USING (device_key)
             WHERE s.check_at <= now()
             ORDER BY s.check_at LIMIT \(limit)
             FOR NO KEY UPDATE OF s SKIP LOCKED
             """
         )
-        let found = try rows.decoded(
-            as: (Int64, Int64, Bool, Bool, Bool, Bool, Int64, [UInt8]?, String, String, String, String, Bool).self
+        let types = try rows.map { try TypeKey($0) }
+        let policies = try await policies(of: Set(types), on: connection)
+        // A foreign key holds the type of every activity.
+        return try zip(rows, types).map { row, type in try WatchedCard(row, policies[type] ?? Policy()) }
+    }
+
+    private init(_ row: Row, _ policy: Policy) throws {
+        activityKey = try row["activity_key"]
+        deviceKey = try row["device_key"]
+        watch = CardWatch(
+            isWaiting: try row["is_waiting"],
+            isWoken: try row["woken"],
+            isOverdue: try row["overdue"],
+            isContinuable: try row["is_continuable"],
+            isPending: try row["is_pending"]
         )
-        let policies = try await policies(of: Set(found.map { TypeKey(app: $0.8, name: $0.11) }), on: connection)
-        return try found.map { row in
-            let (
-                activityKey, deviceKey, isWaiting, isWoken, isOverdue, isPending, age, deviceToken, app, environment,
-                activityID, type, isContinuable
-            ) = row
-            return WatchedCard(
-                activityKey: activityKey,
-                deviceKey: deviceKey,
-                watch: CardWatch(
-                    isWaiting: isWaiting,
-                    isWoken: isWoken,
-                    isOverdue: isOverdue,
-                    isContinuable: isContinuable,
-                    isPending: isPending
-                ),
-                age: age,
-                deviceToken: deviceToken.flatMap(PushToken.init(bytes:)),
-                app: BundleID(stored: app),
-                environment: try .stored(environment),
-                activityID: ActivityID(stored: activityID),
-                typeName: ActivityTypeName(stored: type),
-                // A foreign key holds the type of every activity.
-                policy: policies[TypeKey(app: app, name: type)] ?? Policy()
-            )
-        }
+        age = try row["age"]
+        deviceToken = try (row["device_token"] as [UInt8]?).flatMap(PushToken.init(bytes:))
+        app = BundleID(stored: try row["bundle_id"])
+        environment = try .stored(row["environment"])
+        activityID = ActivityID(stored: try row["activity_id"])
+        typeName = ActivityTypeName(stored: try row["type_name"])
+        self.policy = policy
     }
 
     private struct TypeKey: Hashable {
         let app: String
         let name: String
+
+        init(_ row: Row) throws {
+            app = try row["bundle_id"]
+            name = try row["type_name"]
+        }
     }
 
     private static func policies(
@@ -119,9 +118,7 @@ extension WatchedCard {
             """
         )
         var policies: [TypeKey: Policy] = [:]
-        for (app, name, policy) in try rows.decoded(as: (String, String, String).self) {
-            policies[TypeKey(app: app, name: name)] = try Policy(json: JSONValue(parsing: policy))
-        }
+        for row in rows { try policies[TypeKey(row)] = Policy(json: JSONValue(parsing: row["policy"])) }
         return policies
     }
 

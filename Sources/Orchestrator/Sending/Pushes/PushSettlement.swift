@@ -3,6 +3,7 @@ import ActivityModel
 import JSON
 import Postgres
 import Store
+import Waiting
 
 /// The statements to write when pushes were answered. Settled pushes leave the table as events; the others are retried.
 struct PushSettlement: Sendable {
@@ -14,10 +15,10 @@ struct PushSettlement: Sendable {
         /// The fate of the push.
         var fate: Fate {
             guard let outcome else { return .failed(reason: "expired") }
-            switch outcome.class {
-            case .accepted: return .sent
-            case .tokenDead, .tokenRejected, .requestInvalid, .channelGone: return .failed(reason: outcome.words)
-            case .retry, .credential, .unknown, .notSent: return .again
+            switch outcome.class.consequence {
+            case .done: return .sent
+            case .refused, .forget, .park: return .failed(reason: outcome.words)
+            case .again: return .again
             }
         }
     }

@@ -53,8 +53,7 @@ extension QueuedPush {
         for lease: Duration,
         from database: Database
     ) async throws -> [QueuedPush] {
-        let rows = try await database.query(claiming(limit, in: environment, for: lease))
-        return try rows.decoded(as: Row.self).compactMap { try QueuedPush($0) }
+        try await database.query(claiming(limit, in: environment, for: lease)).compactMap { try QueuedPush($0) }
     }
 
     private static func claiming(_ limit: Int, in environment: APNSEnvironment, for lease: Duration) -> Query {
@@ -79,38 +78,26 @@ extension QueuedPush {
         """
     }
 
-    /// The columns that ``claiming(_:in:for:)`` returns, in their order.
-    private typealias Row = (
-        Int64, String, String, String, String, Int64?, [UInt8], String, Int16, Int64?, String?, [UInt8], Int16,
-        Bool, Int16?, Duration?
-    )
-
     /// Nil for values that CHECKs and the insertion keep out of the table.
     private init?(_ row: Row) throws {
-        let (
-            key, id, apnsID, app, environment, deviceKey, token, type, priority, expiration, collapseID, body, failures,
-            isOver, probes, probeIn
-        ) = row
-        guard let token = PushToken(bytes: token), let priority = PushPriority(rawValue: Int(priority)),
-            let type = PushType(rawValue: type)
+        guard let token = PushToken(bytes: try row["token"]), let type = PushType(rawValue: try row["push_type"]),
+            let priority = PushPriority(rawValue: try row["priority"])
         else { return nil }
-        self.init(
-            key: key,
-            id: id,
-            apnsID: APNSRequestID(stored: apnsID),
-            app: BundleID(stored: app),
-            environment: try .stored(environment),
-            deviceKey: deviceKey,
-            token: token,
-            pushType: type,
-            priority: priority,
-            expiration: expiration,
-            collapseID: collapseID,
-            body: body,
-            failures: Int(failures),
-            isOver: isOver,
-            halt: probes.map { SendingHalt(probes: Int($0), probeIn: probeIn ?? .zero) }
-        )
+        self.token = token
+        self.priority = priority
+        pushType = type
+        key = try row["push_key"]
+        id = try row["push_id"]
+        apnsID = APNSRequestID(stored: try row["apns_id"])
+        app = BundleID(stored: try row["bundle_id"])
+        environment = try .stored(row["environment"])
+        deviceKey = try row["device_key"]
+        expiration = try row["expiration"]
+        collapseID = try row["collapse_id"]
+        body = try row["body"]
+        failures = try row["failures"]
+        isOver = try row["is_over"]
+        halt = try SendingHalt(row)
     }
 
     /// The statement that frees at most `limit` pushes that a halt has put off. A push that is due within a lease may

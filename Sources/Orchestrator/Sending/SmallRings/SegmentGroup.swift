@@ -3,6 +3,7 @@ import ActivityModel
 import Logging
 import Postgres
 import Store
+import Waiting
 
 /// Segments that were leased together. It serves the small ones together, gives one of the others a worker of its own,
 /// and gives the rest back for other workers.

@@ -26,7 +26,7 @@ struct FallbackAlert: Sendable {
             headers: PushHeaders(
                 bundleID: activity.bundleID,
                 pushType: .alert,
-                priority: .ten,
+                priority: PriorityRule.fallbackAlert,
                 expiration: activity.policy.expiration(of: .start, at: now)
             ),
             body: body,

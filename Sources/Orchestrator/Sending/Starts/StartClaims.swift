@@ -137,39 +137,33 @@ struct StartClaims: Sendable {
         /// The database's clock.
         let now: PGTimestamp
 
-        /// The columns that ``StartClaims/read(_:on:)`` selects, in their order.
-        typealias Row = (
-            Int64, String, Int16, Int16, Bool, [UInt8]?, String?, Bool, Bool, [UInt8]?, Bool, [PGTimestamp], [Int16],
-            PGTimestamp, String, Bool?, Int64?, Bool, Bool
-        )
-
+        /// Reads the columns that ``StartClaims/read(_:on:)`` selects.
         init(_ row: Row) throws {
-            let (
-                deviceKey, state, attempts, failures, hasFallenBack, token, osVersion, activitiesEnabled, frequent,
-                deviceToken, isWanted, spentAt, spentCounts, now, appVersion, isWithheld, decodesFrom, isReported,
-                isContinuation
-            ) = row
-            self.deviceKey = deviceKey
+            deviceKey = try row["device_key"]
             machine = StartStateMachine(
-                state: try .stored(state),
-                attempts: Int(attempts),
-                failures: Int(failures),
-                hasFallenBack: hasFallenBack
+                state: try .stored(row["state"]),
+                attempts: try row["attempts"],
+                failures: try row["failures"],
+                hasFallenBack: try row["fell_back"]
             )
-            self.token = token.flatMap(PushToken.init(bytes:))
-            self.osVersion = osVersion.flatMap(OSVersion.init)
-            self.appVersion = appVersion
+            token = try (row["token"] as [UInt8]?).flatMap(PushToken.init(bytes:))
+            osVersion = try (row["os_version"] as String?).flatMap(OSVersion.init)
+            appVersion = try row["app_version"]
+            let isWithheld: Bool? = try row["is_withheld"]
+            let decodesFrom: Int64? = try row["decodes_from"]
             decoding = isWithheld.map { StartVersions.Decoding(isWithheld: $0, since: decodesFrom ?? 0) }
-            self.activitiesEnabled = activitiesEnabled
-            self.frequent = frequent
-            self.deviceToken = deviceToken.flatMap(PushToken.init(bytes:))
-            self.isWanted = isWanted
-            self.isReported = isReported
-            self.isContinuation = isContinuation
+            activitiesEnabled = try row["activities_enabled"]
+            frequent = try row["frequent_pushes_enabled"]
+            deviceToken = try (row["device_token"] as [UInt8]?).flatMap(PushToken.init(bytes:))
+            isWanted = try row["is_wanted"]
+            isReported = try row["is_reported"]
+            isContinuation = try row["is_continuation"]
+            let times: [PGTimestamp] = try row["times"]
+            let counts: [Int16] = try row["counts"]
             spending = StartSpending(
-                zip(spentAt, spentCounts).map { StartSpending.Unit(at: $0.microseconds, count: Int($1)) }
+                zip(times, counts).map { StartSpending.Unit(at: $0.microseconds, count: Int($1)) }
             )
-            self.now = now
+            now = try row["now"]
         }
     }
 
@@ -180,9 +174,11 @@ struct StartClaims: Sendable {
             .planningOnce,
             """
             SELECT s.device_key, s.state::text, s.attempts, s.failures, s.fell_back, t.token, d.os_version,
-                   d.activities_enabled, d.frequent_pushes_enabled, d.device_token, \(unescaped: AudienceCoverage.condition),
-                   spent.times, spent.counts, clock_timestamp(), \(unescaped: AppVersionRows.appVersion), v.is_withheld,
-                   v.decodes_from, \(unescaped: Self.isReported), \(unescaped: Self.isContinuation)
+                   d.activities_enabled, d.frequent_pushes_enabled, d.device_token,
+                   \(unescaped: AudienceCoverage.condition) AS is_wanted, spent.times, spent.counts,
+                   clock_timestamp() AS now, \(unescaped: AppVersionRows.appVersion) AS app_version, v.is_withheld,
+                   v.decodes_from, \(unescaped: Self.isReported) AS is_reported,
+                   \(unescaped: Self.isContinuation) AS is_continuation
             FROM unnest(\(keys)) AS k(device_key)
             CROSS JOIN LATERAL (
                 SELECT * FROM starts
@@ -207,7 +203,7 @@ struct StartClaims: Sendable {
             ORDER BY s.device_key
             """,
         ])
-        return try results[1].decoded(as: Due.Row.self).map { try Due($0) }
+        return try results[1].map { try Due($0) }
     }
 
     /// The condition that the start `s` has a card already. A report settles the starts that it finds. It misses a

@@ -2,6 +2,7 @@ import APNSTransport
 import ActivityModel
 import Postgres
 import Store
+import Waiting
 
 /// The outcomes of a batch of claimed starts.
 struct StartResults: Sendable {
@@ -37,10 +38,11 @@ struct StartResults: Sendable {
             case .token, .none: started.append((start, "token"))
             }
         }
-        switch outcome?.class {
-        case .tokenDead(let milliseconds): deadTokens.append((start, "dead", milliseconds, outcome?.words ?? ""))
-        case .tokenRejected: deadTokens.append((start, "rejected", nil, outcome?.words ?? ""))
-        default: break
+        guard let outcome else { return }
+        switch outcome.class.consequence {
+        case .forget(let milliseconds): deadTokens.append((start, "dead", milliseconds, outcome.words))
+        case .park: deadTokens.append((start, "rejected", nil, outcome.words))
+        case .done, .refused, .again: break
         }
     }
 
@@ -54,15 +56,13 @@ struct StartResults: Sendable {
 
     private mutating func meaning(of outcome: PushOutcome?) -> StartStateMachine.Answer {
         guard let outcome else { return .accepted }
-        switch outcome.class {
-        case .accepted: return .accepted
-        case .unknown: return .unknown(outcome.words)
-        case .tokenDead, .tokenRejected: return .tokenFailed(outcome.words)
-        case .requestInvalid, .channelGone: return .refused(outcome.words)
-        case .credential:
-            credentialFailure = outcome.words
-            return .notSent(outcome.words)
-        case .retry, .notSent: return .notSent(outcome.words)
+        if outcome.class == .credential { credentialFailure = outcome.words }
+        switch outcome.class.consequence {
+        case .done: return .accepted
+        case .refused: return .refused(outcome.words)
+        case .forget, .park: return .tokenFailed(outcome.words)
+        case .again(mayHaveArrived: true): return .unknown(outcome.words)
+        case .again(mayHaveArrived: false): return .notSent(outcome.words)
         }
     }
 

@@ -3,6 +3,7 @@ import Logging
 import Postgres
 import ServiceLifecycle
 import Store
+import Waiting
 
 /// Stores the outcomes of a batch of claimed starts.
 ///

@@ -157,7 +157,7 @@ struct StartTurn: Sendable {
             identity: content.identity,
             headers: PushHeaders(
                 bundleID: activity.bundleID,
-                priority: .ten,
+                priority: PriorityRule.start.priority,
                 expiration: activity.policy.expiration(of: .start, at: content.change.timestamp)
             ),
             body: rendering.start(inputPush: inputPush),

@@ -3,6 +3,7 @@ import ActivityModel
 import OrchestratorTestSupport
 import TestSupport
 import Testing
+import Waiting
 
 @testable import Orchestrator
 @testable import Store

@@ -1,7 +1,7 @@
 import Foundation
 
 /// The two output streams of the process.
-enum Console {
+enum Terminal {
     /// Prints an answer. Escapes foreign text so that it cannot control the terminal; Tally's own colours work.
     static func print(_ text: String) {
         write(Style.printable(text) + "\n", to: .standardOutput)

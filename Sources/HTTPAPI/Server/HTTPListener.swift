@@ -3,7 +3,7 @@ import NIOCore
 import ServiceLifecycle
 
 /// One listener of the server. Its error names the address that it could not bind.
-struct Listener: Service {
+struct HTTPListener: Service {
     /// The configured address. Its port may be 0.
     let address: ListeningAddress
     let server: any Service

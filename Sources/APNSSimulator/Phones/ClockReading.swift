@@ -1,5 +1,5 @@
 /// One instant on both clocks.
-package struct Moment: Sendable, Hashable {
+package struct ClockReading: Sendable, Hashable {
     /// Milliseconds since 1970 on the wall clock, which may jump.
     package var milliseconds: Int64
     /// Nanoseconds on the monotonic clock, for order and durations within one run.

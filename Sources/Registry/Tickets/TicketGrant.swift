@@ -3,7 +3,7 @@ package import ActivityModel
 import JSON
 
 /// The reports that a registration ticket allows: one device, for one user, and its cards.
-package struct RegistrationTicket: Sendable, Hashable {
+package struct TicketGrant: Sendable, Hashable {
     package let app: BundleID
     package let environment: APNSEnvironment
     package let device: DeviceID
@@ -36,7 +36,7 @@ package struct RegistrationTicket: Sendable, Hashable {
 
 // MARK: What it allows
 
-extension RegistrationTicket {
+extension TicketGrant {
     /// - Throws: 403 unless the ticket is for this device and, if it names activities, for this one.
     package func check(app: BundleID?, device: DeviceID?, activity: ActivityID?) throws(Problem) {
         if app != self.app { throw .appForbidden("The ticket is for another app.") }
@@ -80,7 +80,7 @@ extension Problem {
 
 // MARK: As JSON
 
-extension RegistrationTicket {
+extension TicketGrant {
     /// The members are short: the whole is a header field.
     var json: JSONValue {
         var object = JSONObject()

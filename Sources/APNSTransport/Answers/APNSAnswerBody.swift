@@ -3,7 +3,7 @@ internal import JSON
 /// The body of an answer that reports a failure: `{"reason": "…", "timestamp": 1700000000000}`.
 ///
 /// Parsing is lenient: a missing, empty or unknown body has no reason.
-struct AnswerBody: Sendable, Hashable {
+struct APNSAnswerBody: Sendable, Hashable {
     /// The reason as sent, shortened to 128 characters.
     var reason: String?
     /// Milliseconds since 1970 when APNs learned that the token is dead; only with status 410. `nil` for a number that

@@ -1,5 +1,5 @@
 /// What happens to TallyKit.
-package enum Event: Sendable {
+package enum PhoneEvent: Sendable {
     /// The app was launched, be it in the background.
     case launched(PhoneFacts)
     /// The app came to the foreground.

@@ -5,7 +5,7 @@ import JSON
 import TallyClient
 
 /// The settings and the API client of a command.
-struct Session {
+struct CommandSession {
     let client: TallyClient
     let format: OutputFormat
     private let settings: Settings
@@ -53,25 +53,25 @@ extension ReportingCommand {
     func reported(_ error: any Error) -> any Error {
         // ArgumentParser reports its own errors.
         guard let report = ErrorReport(error) else { return error }
-        Console.printError(global.format == .json ? report.json.text : report.text)
+        Terminal.printError(global.format == .json ? report.json.text : report.text)
         return report.exitCode
     }
 
     /// The server from the command line, the environment or a profile.
-    func session() throws -> Session {
+    func session() throws -> CommandSession {
         let settings = try Settings(
             options: global,
             app: appName,
             environment: ProcessInfo.processInfo.environment,
             readFile: Files.readPrivate
         )
-        return try Session(settings, format: global.format)
+        return try CommandSession(settings, format: global.format)
     }
 }
 
 /// A command that calls the server.
 protocol ClientCommand: ReportingCommand {
-    func run(_ session: Session) async throws
+    func run(_ session: CommandSession) async throws
 }
 
 /// A command that works on one app.

@@ -1,7 +1,7 @@
 import Dispatch
 
 /// The pause between two checks of a condition that has no notification.
-enum Pause {
+enum PollingPause {
     /// Ten milliseconds, even in a cancelled task: only the caller's deadline ends the wait.
     static func short() async {
         await withCheckedContinuation { continuation in

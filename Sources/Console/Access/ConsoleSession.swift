@@ -3,7 +3,7 @@ package import Cryptography
 import JSON
 
 /// A person who signed in with an API key.
-struct Session: Sendable, Hashable {
+struct ConsoleSession: Sendable, Hashable {
     /// Random, new with every sign-in.
     let id: String
     /// The API key.
@@ -39,7 +39,7 @@ package struct SessionSeal: Sendable {
         case link
     }
 
-    func seal(_ session: Session, for purpose: Purpose) throws(CryptographyError) -> String {
+    func seal(_ session: ConsoleSession, for purpose: Purpose) throws(CryptographyError) -> String {
         let value: JSONValue = [
             "id": .string(session.id), "key": .string(session.secret),
             "expires_at": .number(JSONNumber(session.expiresAt.unixSeconds)),
@@ -49,7 +49,7 @@ package struct SessionSeal: Sendable {
     }
 
     /// Nil if this text was not sealed here, was changed, or has expired.
-    func open(_ text: String, for purpose: Purpose, now: Instant) -> Session? {
+    func open(_ text: String, for purpose: Purpose, now: Instant) -> ConsoleSession? {
         guard let sealed = Base64URL.decode(text) else { return nil }
         let context = Array(purpose.rawValue.utf8)
         for key in keys {
@@ -59,7 +59,7 @@ package struct SessionSeal: Sendable {
                 let id = object["id"]?.string, let secret = object["key"]?.string,
                 let seconds = object["expires_at"]?.int64
             else { continue }
-            let session = Session(id: id, secret: secret, expiresAt: Instant(unixSeconds: seconds))
+            let session = ConsoleSession(id: id, secret: secret, expiresAt: Instant(unixSeconds: seconds))
             return now < session.expiresAt ? session : nil
         }
         return nil
