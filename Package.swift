@@ -168,7 +168,7 @@ let package = Package(
         .target(
             name: "Channels",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "JSON", "Postgres", "Store",
+                "APITypes", "APNSTransport", "ActivityModel", "JSON", "Postgres", "Store", "Waiting",
                 logging, metrics, serviceLifecycle,
             ]
         ),
@@ -282,7 +282,7 @@ let package = Package(
             name: "OrchestratorTestSupport",
             dependencies: [
                 "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "JSON", "Orchestrator", "Postgres",
-                "Record", "Schema", "Store", "TestSupport", logging, metrics,
+                "Record", "Schema", "Store", "TestSupport", "Waiting", logging, metrics,
             ],
             path: "Tests/OrchestratorTestSupport"
         ),
@@ -313,7 +313,7 @@ let package = Package(
             name: "SystemSupport",
             dependencies: [
                 "APITypes", "ActivityModel", "Cryptography", "JSON", "LocalPostgres", "Postgres", "Reactor",
-                "TallyClient", "TestSupport", logging,
+                "TallyClient", "TestSupport", "Waiting", logging,
             ],
             path: "Tests/SystemSupport"
         ),

@@ -5,6 +5,7 @@ import Logging
 import Postgres
 import Store
 import Synchronization
+import Waiting
 
 extension Channels {
     /// Has Apple make a channel, and stores it. `body` gets a function that asks Apple, calls it once, and stores the

@@ -2,6 +2,7 @@ package import Metrics
 import Postgres
 package import ServiceLifecycle
 package import Store
+import Waiting
 
 /// The room of channels: makes channels at Apple, looks after them, and deletes them.
 ///

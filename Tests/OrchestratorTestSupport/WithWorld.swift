@@ -8,6 +8,7 @@ package import Postgres
 import Schema
 package import Store
 import TestSupport
+import Waiting
 
 @testable package import Orchestrator
 

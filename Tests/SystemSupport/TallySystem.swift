@@ -9,6 +9,7 @@ package import Postgres
 import Synchronization
 package import TallyClient
 import TestSupport
+import Waiting
 
 /// Everything of Tally as processes of its own: a database of the private cluster, the simulator, the daemon. The app
 /// and the type of the samples are registered, and phones report.
@@ -73,8 +74,8 @@ package final class TallySystem: Sendable {
         _ options: Options = Options(),
         _ body: (TallySystem) async throws -> R
     ) async throws -> R {
-        await slots.take()
-        defer { slots.giveBack() }
+        await slots.enter()
+        defer { slots.leave() }
         let folder = try PrivateFolder()
         let duty = LastDuties.add { folder.remove() }
         defer {
@@ -208,7 +209,7 @@ package final class TallySystem: Sendable {
     }
 
     /// So many systems at a time: a few processes each, and machines that test have few cores.
-    private static let slots = Slots(3)
+    private static let slots = Turnstile(width: 3)
 }
 
 /// The files in `docs/samples`.

@@ -98,9 +98,7 @@ extension SegmentStore {
     /// are the first ring's.
     private static let nextOfRing = """
         least(
-            (SELECT min(d.due_at) FROM subscriptions AS d
-             WHERE d.activity_key = a.activity_key AND d.mode = 'token' AND d.state = 'due'
-               AND d.device_key > s.after_key AND d.device_key <= s.through_key),
+            \(DueCards.next),
             (SELECT min(d.due_at) FROM starts AS d
              WHERE s.segment = 0 AND d.activity_key = a.activity_key AND d.due_at IS NOT NULL AND \(ChannelRows.mayStart))
         )

@@ -1,4 +1,4 @@
-import APITypes
+package import APITypes
 package import Postgres
 
 extension Instant {

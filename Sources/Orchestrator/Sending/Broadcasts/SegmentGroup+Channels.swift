@@ -10,12 +10,17 @@ extension SegmentGroup {
     /// find.
     func make(_ wanted: ChannelToMake) async throws -> SmallSegment.Answer {
         let identity = try await orchestrator.signing.identity(of: wanted.app, wanted.environment)
+        let slot = slot
+        @Sendable func waiting(_ ask: () async -> ChannelCreationOutcome) async -> ChannelCreationOutcome {
+            await slot.awaiting(ask)
+        }
         let outcome = try await orchestrator.channelRoom.makeForActivity(
             wanted.app,
             wanted.environment,
             wanted.storage,
-            signing: identity
-        ) { [slot] ask in await slot.awaiting(ask) }
+            signing: identity,
+            by: waiting
+        )
         return switch outcome {
         case .created(let apnsID): .made(MadeChannel(wanted: wanted, apnsID: apnsID, identity: identity))
         case .failed(let outcome): .notMade(outcome)

@@ -62,6 +62,43 @@ struct DivisionTests {
         }
     }
 
+    @Test("A ring finds its due card behind many of other rings that were due before, and looks again if it has none")
+    func dueBehindOthers() async throws {
+        try await withSmallRings { world in
+            try await world.start()
+            try await world.crowd(160)
+            try await world.update(score: 1)
+            try await world.settle()
+            #expect(try await world.rings() == 4)
+            let last = "(SELECT after_key FROM segments WHERE segment >= 0 ORDER BY after_key DESC LIMIT 1)"
+            try await world.database.execute(
+                """
+                UPDATE subscriptions SET state = 'due', due_at = now() - interval '1 hour' WHERE device_key <= \(unescaped: last)
+                """
+            )
+            let asked: Query = """
+                SELECT \(unescaped: DueCards.exist), \(unescaped: DueCards.next) - now() < interval '5 seconds'
+                FROM segments AS s WHERE s.after_key = \(unescaped: last) AND s.segment >= 0
+                """
+            func ask() async throws -> (isDue: Bool, isSoon: Bool?) {
+                let row = try #require(try await world.database.query(asked).first(as: (Bool, Bool?).self))
+                return (row.0, row.1)
+            }
+            #expect(try await ask() == (false, true))
+            for (time, isDue) in [("1 hour", false), ("-1 minute", true)] {
+                try await world.database.execute(
+                    """
+                    UPDATE subscriptions SET state = 'due', due_at = now() + \(unescaped: "interval '\(time)'")
+                    WHERE device_key > \(unescaped: last)
+                    """
+                )
+                #expect(try await ask() == (isDue, true), "\(time)")
+            }
+            try await world.database.execute("UPDATE subscriptions SET state = 'riding', due_at = NULL")
+            #expect(try await ask() == (false, nil))
+        }
+    }
+
     @Test("A small activity keeps its one ring")
     func small() async throws {
         try await withSmallRings { world in
