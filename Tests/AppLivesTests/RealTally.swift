@@ -178,6 +178,8 @@ final class RealTally: LifeServer {
     func knownCard(_ activity: String, on device: String) async throws -> KnownCard {
         let card = try await world.tables.cards().first { $0.device == device && $0.activity == activity }
         guard let card, let token = card.token, !["rejected", "dead", "over"].contains(card.state) else { return .none }
+        // Tally knows of a card that it has ended itself.
+        if card.isEnded { return .none }
         return .token(token, isPending: card.isPending)
     }
 

@@ -32,6 +32,8 @@ package struct EngineTables: Sendable {
         package let rejectedAt: Int64?
         /// Whether it has not begun.
         package let isPending: Bool
+        /// Whether APNs has taken the end of the activity for it.
+        package let isEnded: Bool
     }
 
     /// The start of an activity on a device.
@@ -71,7 +73,11 @@ extension EngineTables {
             SELECT a.activity_id, d.device_id, s.mode::text, s.state::text, s.reason,
                    encode(s.update_token, 'hex') AS token, s.frequent,
                    floor(extract(epoch FROM s.rejected_at) * 1000)::bigint AS rejected_at,
-                   s.pending_since IS NOT NULL AS is_pending
+                   s.pending_since IS NOT NULL AS is_pending,
+                   a.state = 'ended' AND s.state = 'riding' AND NOT EXISTS (
+                       SELECT FROM segments AS g
+                       WHERE g.activity_key = a.activity_key AND g.segment >= 0 AND g.completed_revision < a.revision
+                   ) AS is_ended
             FROM subscriptions AS s JOIN activities AS a USING (activity_key) JOIN devices AS d USING (device_key)
             ORDER BY device_key, activity_key
             """
@@ -86,7 +92,8 @@ extension EngineTables {
                 token: row["token"],
                 isFrequent: row["frequent"],
                 rejectedAt: row["rejected_at"],
-                isPending: row["is_pending"]
+                isPending: row["is_pending"],
+                isEnded: row["is_ended"]
             )
         }
     }
