@@ -29,6 +29,7 @@ extension Channels {
     ///   - environment: Its environment.
     ///   - reason: Why it seems to be gone.
     ///   - wait: Waits for the answer to the request that it gets.
+    /// - Returns: What Apple says of the channel.
     /// - Throws: `PostgresError`; `SigningKeyMissing`.
     package func settleLoss(
         of id: ChannelID,

@@ -56,6 +56,7 @@ extension Channels {
     ///   - storage: What the channel stores.
     ///   - identity: The key that signs the request.
     ///   - wait: Waits for the answer to the request that it gets.
+    /// - Returns: The channel, or Apple's refusal.
     /// - Throws: `CancellationError` if the task is cancelled before Apple is asked.
     package func makeForActivity(
         _ app: BundleID,

@@ -23,7 +23,8 @@ struct RuleTests {
 
     /// `Module.Suite`, as `swift test --filter` takes it.
     private static func suites(in text: String) -> [(module: String, suite: String)] {
-        text.matches(of: /`([A-Za-z0-9]+Tests)\.([A-Z][A-Za-z0-9]+)`/).map { (String($0.output.1), String($0.output.2)) }
+        text.matches(of: /`([A-Za-z0-9]+Tests)\.([A-Z][A-Za-z0-9]+)`/)
+            .map { (String($0.output.1), String($0.output.2)) }
     }
 
     private static func isThere(_ suite: String, in module: String) throws -> Bool {

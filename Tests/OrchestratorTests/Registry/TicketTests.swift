@@ -198,8 +198,7 @@ struct TicketTests {
         return false
     }
 
-    private static func ticket(_ world: World, _ device: DeviceID = phone, user: String? = "fan") -> TicketGrant
-    {
+    private static func ticket(_ world: World, _ device: DeviceID = phone, user: String? = "fan") -> TicketGrant {
         TicketGrant(
             app: world.app,
             environment: .production,
