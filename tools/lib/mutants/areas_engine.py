@@ -219,6 +219,9 @@ continuations.query("new-card-of-who-left-is-settled", "Orchestrator/Intake/Repo
 continuations.expression("new-system-brings-no-look", "Orchestrator/Intake/Reports/ReportGroup.swift", "!updated.isEmpty", "false")
 continuations.expression("reports-pass-a-hand-over", f"{SENDING}/Starts/StartResults.swift", "self.started.contains { $0.0.isContinuation }", "false")
 
+halts = Area("halts", "^OrchestratorTests[.]SendingHalt")
+halts.expression("who-lifts-a-halt-waits-for-all", "Orchestrator/Halts/SendingHalts+Lifting.swift", "uptime() >= end", "false")
+
 doctor = Area("doctor", "^OrchestratorTests[.](Examination|Judgement)")
 APPLE = "Doctor/Examination+Apple.swift"
 doctor.expression("silence-blames-the-capability", APPLE, "(error as? Problem)?.code == Problem.Code.apnsRefused", "true")
@@ -230,4 +233,4 @@ reads.string("empty-ring-is-sought-to-the-end", f"{SENDING}/SmallRings/EmptyRing
 reads.string("names-are-sought-in-their-order", "Store/Fragments/AudienceCoverage.swift", "ORDER BY m.kind, m.member_id LIMIT 1", "ORDER BY m.member_key LIMIT 1")
 reads.string("names-begin-with-the-name", "Store/Fragments/AudienceCoverage.swift", ") = \\(memberID), false)", ") >= \\(memberID), false)")
 
-AREAS = [reads, ownership, leases, ageing, stamping, walks, rings, merges, barriers, endings, starts, ledger, channels, failures, continuations, doctor]
+AREAS = [reads, ownership, leases, ageing, stamping, walks, rings, merges, barriers, endings, starts, ledger, channels, failures, continuations, halts, doctor]
