@@ -185,6 +185,33 @@ struct CardTests {
         )
     }
 
+    @Test("If the report of a card was lost, Tally is told the end of the card before it as well, and each end once")
+    func endsOfAllReported() {
+        var life = Life.settled()
+        life.appear("card-1")
+        life.answerAll()
+        life.turn("card-1", .dismissed)
+        life.answer(Answer(status: 503))
+        life.handle(.starting(activity: "final", AppStart(revision: 7)))
+        life.appear("card-2", token: "bb")
+        life.pass(60)
+        #expect(life.onTheWay.last?.news == .card(CardNews(card: "card-2", reach: .token("bb"), revision: 7)))
+        life.onTheWay = []
+        life.turn("card-2", .dismissed)
+        life.sent = []
+        life.pass(600)
+        life.answerAll()
+        let ends = ["card-2", "card-1"].map { News.card(CardNews(card: $0, reach: .gone)) }
+        // Those whose answer was lost came again.
+        let told = life.sent.map(\.news).filter(ends.contains)
+        #expect(told.first == ends.first)
+        #expect(told.last == ends.last)
+        life.sent = []
+        life.handle(.foreground)
+        life.pass(600)
+        #expect(!life.sent.map(\.news).contains(where: ends.contains))
+    }
+
     @Test("one reading that misses a card does not end it")
     func oneEmptyReading() {
         var life = Life.settled()

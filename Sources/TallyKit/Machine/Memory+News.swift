@@ -19,16 +19,25 @@ extension Memory {
     func card(of activity: String) -> Card? {
         let ofActivity = cards.values.filter { $0.activity == activity }.sorted { $0.number < $1.number }
         if let live = ofActivity.first(where: \.isLive) { return live }
+        let reported = ofActivity.filter { $0.reported != nil }.sorted { $0.reported ?? 0 < $1.reported ?? 0 }
         // A duplicate was never Tally's card: the elder one is what is gone.
-        guard let reported = ofActivity.filter({ $0.reported != nil }).max(by: { $0.reported ?? 0 < $1.reported ?? 0 })
-        else { return ofActivity.last { $0.endedByApp != .duplicate } ?? ofActivity.last }
-        // Tally ignores the end of a card that it does not know. Once it knows none, it may wait for a report of a later
-        // one.
-        guard reported.isEndConfirmed == true else { return reported }
-        let unreported = ofActivity.last {
-            $0.number > reported.number && $0.reported == nil && ($0.endedByApp == nil || $0.endedByApp == .asked)
+        guard let last = reported.last else {
+            return ofActivity.last { $0.endedByApp != .duplicate } ?? ofActivity.last
         }
-        return unreported ?? reported
+        // Tally ignores the end of a card that it does not know. A report may have been lost, so it is told the end of
+        // each card that was reported. Then it may still wait for a report of a later one.
+        if let untold = reported.last(where: { $0.isEndConfirmed != true }) { return untold }
+        let unreported = ofActivity.last {
+            $0.number > last.number && $0.reported == nil && $0.isEndConfirmed != true
+                && ($0.endedByApp == nil || $0.endedByApp == .asked)
+        }
+        return unreported ?? lastConfirmedEnd(of: activity) ?? last
+    }
+
+    /// The card whose end Tally has confirmed last.
+    private func lastConfirmedEnd(of activity: String) -> Card? {
+        guard case .card(let news) = confirmedCards[activity]?.news, news.reach == .gone else { return nil }
+        return cards[news.card]
     }
 
     /// What Tally should know of an activity's card on this phone; nil while there is nothing to say.
