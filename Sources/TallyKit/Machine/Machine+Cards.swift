@@ -217,7 +217,7 @@ extension Machine {
         let unconfirmed = Set(memory.unconfirmedActivities)
         for card in memory.cards.values
         where card.ending != nil && now - card.firstSeen > Self.longestLife + Self.overFor
-            && !unconfirmed.contains(card.activity)
+            && !unconfirmed.contains(card.activity) && (card.reported == nil || card.isEndConfirmed == true)
         {
             memory.cards[card.id] = nil
             if !memory.cards.values.contains(where: { $0.activity == card.activity }) {
