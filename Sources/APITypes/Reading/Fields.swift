@@ -88,7 +88,7 @@ package struct Field<Root, Value>: Sendable {
         }
     }
 
-    /// A field that is left out if it has the value that it stands for when it is absent.
+    /// A field with a default: it is left out if it has that value.
     package static func optional(
         _ name: String,
         _ place: any KeyPath<Root, Value> & Sendable,

@@ -12,7 +12,7 @@ package struct SubscriptionResource: Sendable, Hashable {
     package var revision: Revision
     /// Masked: `PushToken.description`. Nil if the app has not reported one, and for a card on a channel.
     package var updateToken: String?
-    /// When the card was started, as far as Tally knows. Of one that has not begun: the last report.
+    /// When the card was started, as far as Tally knows. For a card that has not begun: when it was last reported.
     package var startedAt: Instant
     /// When the app last reported the card. Before the first report: when it was started.
     package var registeredAt: Instant

@@ -71,7 +71,7 @@ extension TimelineEntry {
     }
 }
 
-/// What one class of destinations has spent of its budget.
+/// The budget that one class of destinations has spent.
 package struct BudgetUse: Sendable, Hashable {
     package var budgetClass: String
     /// The changes that were sent at priority 10 within the window.

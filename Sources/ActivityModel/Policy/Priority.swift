@@ -44,8 +44,7 @@ package struct PriorityDecision: Sendable, Hashable {
     }
 }
 
-/// Chooses the priority of every push. Whoever makes a push to a phone asks it; for what the budget has a say in,
-/// through the ledger.
+/// Chooses the priority of every push. Whoever makes a push asks it. If the budget decides, the ledger asks it.
 package enum PriorityRule {
     /// The decision for every start.
     package static let start = PriorityDecision(

@@ -76,19 +76,19 @@ reports.expression("new-installation-counts-on", DEVICES, "row[\"is_new_installa
 reports.expression("new-app-version-is-not-seen", DEVICES, "row[\"changed_app\"]", "false", at="changedApp: try row[\"changed_app\"]")
 
 topics = Area("topics", "^OrchestratorTests[.]TopicAudience")
-GROUP = "Orchestrator/Intake/Reports/ReportGroup.swift"
+STARTS = "Orchestrator/Intake/Reports/ReportedStarts.swift"
 LEAVING = "Orchestrator/Intake/Reports/LeavingCards.swift"
-topics.query("card-of-a-lost-answer-stays", GROUP, "WHEN NOT r.was_sent", "WHEN true")
-topics.query("card-of-the-app-ends", GROUP, " OR (r.was_cancelled AND r.is_own)", "")
-topics.query("late-end-keeps-who-is-back", GROUP, "SET state = CASE WHEN r.is_forgotten", "SET state = CASE WHEN false")
+topics.query("card-of-a-lost-answer-stays", STARTS, "WHEN NOT r.was_sent", "WHEN true")
+topics.query("card-of-the-app-ends", STARTS, " OR (r.was_cancelled AND r.is_own)", "")
+topics.query("late-end-keeps-who-is-back", STARTS, "SET state = CASE WHEN r.is_forgotten", "SET state = CASE WHEN false")
 topics.query("late-end-leaves-a-row", LEAVING, "due_at = NULL, reason = NULL, revision = NULL", "due_at = NULL, reason = NULL")
 topics.query("repeat-forgets-its-revision", "Orchestrator/Sending/Starts/StartClaims.swift", "WHEN r.attempts <= s.attempts THEN s.revision ", "")
-topics.query("end-of-an-app-started-card-keeps-who-is-back", GROUP, "coalesce(c.leaving AND c.state = 'due', true)", "coalesce(c.leaving AND c.state = 'due', r.was_sent)")
-topics.query("backend-ends-until-the-next-follow", GROUP, "WHEN c.state IS NOT NULL THEN c.leaving AND r.was_cancelled", "WHEN c.state IS NOT NULL THEN c.leaving")
+topics.query("end-of-an-app-started-card-keeps-who-is-back", STARTS, "coalesce(c.leaving AND c.state = 'due', true)", "coalesce(c.leaving AND c.state = 'due', r.was_sent)")
+topics.query("backend-ends-until-the-next-follow", STARTS, "WHEN c.state IS NOT NULL THEN c.leaving AND r.was_cancelled", "WHEN c.state IS NOT NULL THEN c.leaving")
 topics.query("end-forgets-a-new-token", "Orchestrator/Sending/Destination.swift", "AND s.update_token = d.token AND s.leaving", "AND s.leaving")
-topics.query("card-of-a-follower-ends", GROUP, "AND NOT ", "OR NOT ", at="AND NOT \\(unescaped: AudienceCoverage.condition)")
-topics.query("reported-end-keeps-who-is-back", GROUP, "WHEN r.has_ended THEN r.was_cancelled", "WHEN r.has_ended THEN false")
-topics.query("report-settles-who-left", GROUP, "UPDATE starts AS s SET state = 'cancelled', revision", "UPDATE starts AS s SET state = 'settled', revision")
+topics.query("card-of-a-follower-ends", STARTS, "AND NOT ", "OR NOT ", at="AND NOT \\(unescaped: AudienceCoverage.condition)")
+topics.query("reported-end-keeps-who-is-back", STARTS, "WHEN r.has_ended THEN r.was_cancelled", "WHEN r.has_ended THEN false")
+topics.query("report-settles-who-left", STARTS, "UPDATE starts AS s SET state = 'cancelled', revision", "UPDATE starts AS s SET state = 'settled', revision")
 topics.query("report-takes-an-end-back", ROWS, "OR ((EXCLUDED.leaving OR ", "OR ((false OR ")
 topics.query("answer-settles-who-left", "Orchestrator/Sending/Starts/StartResults.swift", "AND c.leaving AND c.state = 'waiting_for_token'", "AND false")
 

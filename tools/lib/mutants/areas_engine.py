@@ -138,8 +138,8 @@ starts.statement("unknown-is-sent-again-at-once", RESULTS, "return .unknown(outc
 starts.string("older-start-token-dies", RESULTS, "t.registered_at > 'epoch'", "t.registered_at < 'epoch'")
 starts.query("other-start-token-dies", RESULTS, " AND t.token = r.token", "")
 starts.query("who-is-owed-nothing-is-in-a-hurry", "Orchestrator/Intake/Reports/ReportGroup.swift", " AND (s.leaving OR least(s.known_revision, s.confirmed_revision) < a.revision)", "")
-starts.query("unsent-start-tells-its-revision", "Orchestrator/Intake/Reports/ReportGroup.swift", "CASE WHEN s.attempts > 0 THEN s.revision END", "s.revision")
-starts.query("reported-start-stays", "Orchestrator/Intake/Reports/ReportGroup.swift", "ELSE 'settled' END", "ELSE s.state END")
+starts.query("unsent-start-tells-its-revision", "Orchestrator/Intake/Reports/ReportedStarts.swift", "CASE WHEN s.attempts > 0 THEN s.revision END", "s.revision")
+starts.query("reported-start-stays", "Orchestrator/Intake/Reports/ReportedStarts.swift", "ELSE 'settled' END", "ELSE s.state END")
 starts.query("claimed-is-cancelled", f"{SENDING}/Starts/StartAbandonment.swift", "s.state IN ('pending', 'withheld')", "s.state IN ('pending', 'withheld', 'claimed')")
 ENROLMENT = "Orchestrator/Intake/Orchestrator+Enrolment.swift"
 starts.string("given-up-is-started-a-third-time", ENROLMENT, "AND \\(start).attempts < 2", "")
@@ -215,7 +215,7 @@ continuations.query("dead-start-token-is-hoped-for", PROSPECT, "t.state <> 'dead
 continuations.string("spent-start-is-hoped-for", PROSPECT, "o.state = 'unknown'", "false")
 continuations.query("report-of-an-old-card-takes-its-end-back", "Orchestrator/Intake/Reports/ReportRows.swift",
                     "OR ((EXCLUDED.leaving OR ", "OR ((EXCLUDED.leaving AND ")
-continuations.query("new-card-of-who-left-is-settled", "Orchestrator/Intake/Reports/ReportGroup.swift", "THEN c.leaving AND r.was_sent AND ", "THEN false AND ")
+continuations.query("new-card-of-who-left-is-settled", "Orchestrator/Intake/Reports/ReportedStarts.swift", "THEN c.leaving AND r.was_sent AND ", "THEN false AND ")
 continuations.expression("new-system-brings-no-look", "Orchestrator/Intake/Reports/ReportGroup.swift", "!updated.isEmpty", "false")
 continuations.expression("reports-pass-a-hand-over", f"{SENDING}/Starts/StartResults.swift", "self.started.contains { $0.0.isContinuation }", "false")
 
