@@ -147,6 +147,25 @@ struct StartStateMachineTests {
         #expect(machine.failures == (example.again == .afterBackOff ? 1 : 0))
     }
 
+    @Test("Only for some answers it matters what the device has reported since", arguments: [false, true])
+    func dependsOnDevice(isAlert: Bool) {
+        let answers: [StartStateMachine.Answer] = [
+            .accepted, .unknown(""), .tokenFailed("410"), .refused("400"), .notSent("503"),
+        ]
+        for answer in answers {
+            let results = [(false, false), (false, true), (true, false), (true, true)].map { isRenewed, hasLiveToken in
+                var machine = StartStateMachine()
+                _ = machine.isDue(isWanted: true, obstacle: isAlert ? .budget(until: 1) : nil, mayAlert: isAlert)
+                let again =
+                    isAlert
+                    ? machine.alertAnswered(answer, isRenewed: isRenewed)
+                    : machine.answered(answer, isRenewed: isRenewed, hasLiveToken: hasLiveToken)
+                return "\(machine) \(again)"
+            }
+            #expect((Set(results).count > 1) == answer.dependsOnDevice(isAlert: isAlert), "\(answer)")
+        }
+    }
+
     @Test("An alert that stood in is repeated only if it certainly did not leave")
     func alertAnswered() {
         func answer(

@@ -195,6 +195,17 @@ extension StartStateMachine {
         case refused(String)
         /// It certainly did not arrive. A retry may succeed.
         case notSent(String)
+
+        /// Whether the start's next state depends on what the device has reported since the push left. If not, the
+        /// arguments about the device change nothing in ``answered(_:isRenewed:hasLiveToken:)`` and
+        /// ``alertAnswered(_:isRenewed:)``.
+        package func dependsOnDevice(isAlert: Bool) -> Bool {
+            switch self {
+            case .accepted, .unknown: isAlert
+            case .tokenFailed, .refused: true
+            case .notSent: false
+            }
+        }
     }
 
     /// When a start is due again after its answer.

@@ -22,6 +22,14 @@ struct AudienceStretch: Sendable {
         var follow: Int64 = 0
     }
 
+    /// What an enrolment has made of a stretch.
+    struct Enrolled: Sendable {
+        /// The place to go on from; nil if all of the audience has become starts.
+        let rest: Place?
+        /// How many starts were made.
+        let starts: Int
+    }
+
     /// The size of a stretch that was read.
     struct Extent: Sendable, Equatable {
         let end: Place
@@ -114,5 +122,15 @@ struct AudienceStretch: Sendable {
         }
         let counts = (members: try row.decode(Int64.self, at: 1), devices: try row.decode(Int64.self, at: 3))
         return Extent(end: end, isLast: counts.members < size && counts.devices < size && rule == nil)
+    }
+}
+
+extension AudienceStretch.Place {
+    /// Reads the columns of an activity that say how far its audience has become starts.
+    init(_ row: Row) throws(PostgresError) {
+        members = try row["enrolled_members"]
+        devices = try row["enrolled_devices"]
+        rule = try row["enrolled_rule"]
+        follow = try row["enrolled_follow"]
     }
 }

@@ -10,24 +10,36 @@ extension Orchestrator {
     /// changes are accepted meanwhile. New members have greater keys, so this reaches them later. When the audience
     /// becomes everybody, ``AudienceStretch/Place/devices`` starts again from the first device.
     ///
-    /// - Returns: Whether there is more.
+    /// Earlier starts of the activity may be claimed and settled at the same time (``StartTurn``). This waits for the
+    /// activity last, when it writes its progress: until the claims under way are committed. A claim holds the activity, and
+    /// then waits for no start and no device: it skips those that are locked. To settle starts nobody waits for the
+    /// activity. So no two of them wait for each other.
+    ///
+    /// - Returns: The place to go on from, as the activity says after it.
     /// - Throws: ``LeaseLost``; then this stretch comes once more.
-    func enrolStretch(of activity: ActivitySnapshot, under lease: SegmentLease) async throws -> Bool {
-        guard let place = activity.enrolment else { return false }
-        let stretch = AudienceStretch(activityKey: activity.key, after: place, size: settings.stretchSize)
+    func enrolStretch(
+        after place: AudienceStretch.Place,
+        under lease: SegmentLease
+    ) async throws -> AudienceStretch.Enrolled {
+        let stretch = AudienceStretch(activityKey: lease.activityKey, after: place, size: settings.stretchSize)
         return try await seeingDeletions {
             // The erasure of a user locks devices before activities.
             try await database.withYieldingTransaction { connection in
                 let rows = try await connection.pipeline([.planningOnce, stretch.query(Self.enrolment)])[1]
-                guard let row = rows.first else { return false }
+                guard let row = rows.first else { return AudienceStretch.Enrolled(rest: nil, starts: 0) }
                 let extent = try stretch.extent(in: row)
+                let starts: Int = try row.decode(at: AudienceStretch.extentColumns)
                 let results = try await connection.commit([
                     // The next statement sees what was committed before this.
-                    "SELECT FROM activities WHERE activity_key = \(activity.key) FOR NO KEY UPDATE",
+                    "SELECT FROM activities WHERE activity_key = \(lease.activityKey) FOR NO KEY UPDATE",
                     Self.completion(of: stretch, extent, under: lease),
                 ])
-                guard let isMore = try results[1].single(Bool.self) else { throw LeaseLost() }
-                return isMore
+                guard let progress = results[1].first else { throw LeaseLost() }
+                let isMore: Bool = try progress["enrolment_due"]
+                return AudienceStretch.Enrolled(
+                    rest: isMore ? try AudienceStretch.Place(progress) : nil,
+                    starts: starts
+                )
             }
         }
     }
@@ -51,7 +63,7 @@ extension Orchestrator {
         WHERE activity_key = \(stretch.activityKey) AND EXISTS (
             SELECT FROM segments AS s
             WHERE s.activity_key = a.activity_key AND s.segment = \(lease.segment) AND s.lease_owner = \(lease.owner)::uuid)
-        RETURNING enrolment_due
+        RETURNING enrolment_due, enrolled_members, enrolled_devices, enrolled_rule, enrolled_follow
         """
     }
 
@@ -99,8 +111,9 @@ extension Orchestrator {
             SET state = CASE starts.state WHEN 'unknown' THEN starts.state ELSE 'pending' END,
                 due_at = \(dueAgain), reason = NULL
             WHERE \(wasGivenUp("starts"))
+            RETURNING 1
         )
-        SELECT \(AudienceStretch.extent)
+        SELECT \(AudienceStretch.extent), (SELECT count(*) FROM enrolled)
         """
 
     /// Starts what is running on devices that have just been registered: an audience is a standing rule until the end.

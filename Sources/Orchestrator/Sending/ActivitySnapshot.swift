@@ -138,7 +138,8 @@ extension ActivitySnapshot {
         barrier = try row["barrier"]
         isBarrierBegun = try row["is_barrier_begun"]
         policy = try Policy(json: JSONValue(parsing: row["policy"]))
-        enrolment = try Self.enrolment(row)
+        let enrolledMembers: Int64? = try row["enrolled_members"]
+        enrolment = try enrolledMembers.map { _ in try AudienceStretch.Place(row) }
         isPast = try row["is_past"]
         let hold: Duration? = try row["hold"]
         self.hold = hold.flatMap { $0 > .zero ? $0 : nil }
@@ -148,16 +149,6 @@ extension ActivitySnapshot {
         halt = try SendingHalt(row)
         areVersionsUnsettled = try row["are_versions_unsettled"]
         hasPendingCards = try row["has_pending_cards"]
-    }
-
-    private static func enrolment(_ row: Row) throws -> AudienceStretch.Place? {
-        guard let members = try row["enrolled_members"] as Int64? else { return nil }
-        return AudienceStretch.Place(
-            members: members,
-            devices: try row["enrolled_devices"],
-            rule: try row["enrolled_rule"],
-            follow: try row["enrolled_follow"]
-        )
     }
 }
 

@@ -212,18 +212,27 @@ struct SegmentStore: Sendable {
         isFirst: Bool = false
     ) async throws -> Bool {
         try await prolonging(lease) {
-            let rows = try await database.query(
-                """
-                SELECT (a.revision = \(activity.newest) OR (\(isFirst) AND a.state = 'live'))
-                       AND (\(activity.isProbe) OR \(unescaped: Self.isNotHalted))
-                FROM segments AS s JOIN activities AS a USING (activity_key)
-                WHERE s.activity_key = \(lease.activityKey) AND s.segment = \(lease.segment)
-                  AND s.lease_owner = \(lease.owner)::uuid AND s.lease_until > clock_timestamp()
-                """
-            )
-            guard let mayGoOn = try rows.single(Bool.self) else { throw LeaseLost() }
-            return mayGoOn
+            try await Self.mayGoOn(database.query(Self.permission(lease, with: activity, isFirst: isFirst)))
         }
+    }
+
+    /// The statement that ``mayGoOn(_:with:isFirst:)`` asks, for a transaction that does more.
+    static func permission(_ lease: SegmentLease, with activity: ActivitySnapshot, isFirst: Bool) -> Query {
+        """
+        SELECT (a.revision = \(activity.newest) OR (\(isFirst) AND a.state = 'live'))
+               AND (\(activity.isProbe) OR \(unescaped: isNotHalted))
+        FROM segments AS s JOIN activities AS a USING (activity_key)
+        WHERE s.activity_key = \(lease.activityKey) AND s.segment = \(lease.segment)
+          AND s.lease_owner = \(lease.owner)::uuid AND s.lease_until > clock_timestamp()
+        """
+    }
+
+    /// Reads the rows of a ``permission(_:with:isFirst:)``.
+    ///
+    /// - Throws: ``LeaseLost``.
+    static func mayGoOn(_ rows: Rows) throws -> Bool {
+        guard let mayGoOn = try rows.single(Bool.self) else { throw LeaseLost() }
+        return mayGoOn
     }
 
     /// An SQL condition: sending does not stand still for the app of the activity `a`.

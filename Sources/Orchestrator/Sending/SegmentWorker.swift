@@ -15,11 +15,13 @@ struct SegmentWorker: Sendable {
     /// How much the ring has sent, for the question whether it should be divided.
     private let census = RingCensus()
     private let place = CatchUpPlace()
+    private let enrolment: AudienceEnrolment
 
     init(orchestrator: Orchestrator, slot: WorkerSlot?, lease: SegmentLease) {
         self.orchestrator = orchestrator
         self.slot = slot
         self.lease = lease
+        enrolment = AudienceEnrolment(orchestrator: orchestrator, lease: lease)
     }
 
     private var store: SegmentStore { orchestrator.segments }
@@ -228,7 +230,13 @@ struct SegmentWorker: Sendable {
     /// They are claimed by row, and one ring does it for all.
     private func starts(_ look: Look) async throws -> Turn {
         guard lease.isFirstRing, look.activity.state == .live, look.activity.mayHaveStarts else { return .idle }
-        return try await StartTurn(orchestrator: orchestrator, slot: slot, lease: lease, activity: look.activity).run()
+        return try await StartTurn(
+            orchestrator: orchestrator,
+            slot: slot,
+            lease: lease,
+            activity: look.activity,
+            enrolment: enrolment
+        ).run()
     }
 
     private func catchUp(_ look: Look) async throws -> Turn {

@@ -2,7 +2,7 @@ import APITypes
 import ActivityModel
 import OrchestratorTestSupport
 import Postgres
-import Synchronization
+import TestSupport
 import Testing
 
 @testable import Orchestrator
@@ -11,8 +11,8 @@ import Testing
 @Suite("Audiences become starts a stretch at a time", .timeLimit(.minutes(2)))
 struct EnrolmentTests {
     private static let final = ActivityID(stored: "final")
-    /// Two members, or two devices.
-    private static let stretches = OrchestratorSettings(lease: .seconds(600), stretchSize: 2)
+    /// Two members, or two devices. No turn is over because time passes.
+    private static let stretches = OrchestratorSettings(lease: .seconds(600), stretchSize: 2, uptime: { .zero })
 
     private func register(_ numbers: ClosedRange<Int>, in world: World) async throws {
         for number in numbers { try await world.register("d\(number)", token: "5a0\(number)") }
@@ -24,11 +24,6 @@ struct EnrolmentTests {
         return world.recorder.take().filter { $0.event == "start" }.map(\.destination).sorted()
     }
 
-    private func enrolStretch(_ world: World, under lease: SegmentLease) async throws -> Bool {
-        let activity = try #require(try await world.snapshot(of: lease.activityKey))
-        return try await world.orchestrator.enrolStretch(of: activity, under: lease)
-    }
-
     @Test(
         "The first of a large audience are started while the last are still to be made starts",
         arguments: [false, true]
@@ -38,16 +33,66 @@ struct EnrolmentTests {
             try await register(1...5, in: world)
             let named = Audience(devices: (1...5).map { DeviceID(stored: "d\($0)") })
             try await world.start(to: isToAll ? Audience(allOfType: true) : named)
-            let gate = world.recorder.close()
+            // Somebody holds a device of the second stretch.
+            let held = Gate()
+            async let holder: Void = world.database.withTransaction { connection in
+                _ = try await connection.query("SELECT FROM devices WHERE device_id = 'd3' FOR UPDATE")
+                await held.pass()
+            }
+            await held.arrivals()
             async let sent = sent(in: world)
-            await gate.arrivals()
+            await world.recorder.wait { $0.count == 2 }
             #expect(try await world.number("SELECT count(*) FROM starts") == 2)
             #expect(try await world.show().starts.enrolling)
             #expect(try await world.explain().verdict.text.contains("phones that Tally still adds"))
-            world.recorder.open()
+            held.open()
             #expect(try await sent == ["5a01", "5a02", "5a03", "5a04", "5a05"])
+            try await holder
             #expect(try await !world.show().starts.enrolling)
             #expect(try await !world.explain().verdict.text.contains("still adds"))
+        }
+    }
+
+    @Test(
+        "The rest of a large audience is enrolled while the first starts wait for their answers",
+        arguments: [false, true]
+    )
+    func besideTheFirst(isToAll: Bool) async throws {
+        try await withWorld(settings: Self.stretches) { world in
+            try await register(1...5, in: world)
+            let named = Audience(devices: (1...5).map { DeviceID(stored: "d\($0)") })
+            try await world.start(to: isToAll ? Audience(allOfType: true) : named)
+            let gate = world.recorder.close()
+            async let sent = sent(in: world)
+            await gate.arrivals()
+            try await eventually("all are enrolled") { try await !world.show().starts.enrolling }
+            #expect(try await world.number("SELECT count(*) FROM starts") == 5)
+            #expect(try await world.show().starts.sent == 0)
+            world.recorder.open()
+            #expect(try await sent == ["5a01", "5a02", "5a03", "5a04", "5a05"])
+        }
+    }
+
+    @Test("An end stops the enrolment of a large audience, and nobody is started any more")
+    func end() async throws {
+        try await withWorld(settings: Self.stretches) { world in
+            try await register(1...5, in: world)
+            try await world.start(to: Audience(allOfType: true))
+            let held = Gate()
+            async let holder: Void = world.database.withTransaction { connection in
+                _ = try await connection.query("SELECT FROM devices WHERE device_id = 'd3' FOR UPDATE")
+                await held.pass()
+            }
+            await held.arrivals()
+            async let sent = sent(in: world)
+            await world.recorder.wait { $0.count == 2 }
+            // The second stretch has begun before the end, and is committed after it.
+            try await world.someoneWaits()
+            try await world.end()
+            held.open()
+            #expect(try await sent == ["5a01", "5a02"])
+            try await holder
+            #expect(try await world.number("SELECT count(*) FROM starts WHERE due_at IS NOT NULL") == 0)
         }
     }
 
@@ -66,7 +111,7 @@ struct EnrolmentTests {
                     if moment == .beforeCommit { await meanwhile.pass() }
                 }
             )
-            async let isMore = enrolStretch(other, under: lease)
+            async let isMore = other.enrolStretch(under: lease)
             await meanwhile.arrivals()
             #expect(try await world.update(score: 1).revision == 2)
             let added = isToAll ? Audience(allOfType: true) : World.devices("d4")
@@ -84,7 +129,7 @@ struct EnrolmentTests {
             try await register(1...3, in: world)
             try await world.start(to: Audience(allOfType: true))
             let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
-            #expect(try await enrolStretch(world, under: lease))
+            #expect(try await world.enrolStretch(under: lease))
             let all = Audience(allOfType: true)
             _ = try await world.orchestrator.changeAudience(world.app, Self.final, AudienceRequest(remove: all))
             try await world.orchestrator.segments.release(lease)
@@ -107,7 +152,7 @@ struct EnrolmentTests {
                         if passed == moment { throw PostgresError(.connectionLost) }
                     }
                 )
-                await #expect(throws: PostgresError.self) { try await enrolStretch(other, under: lease) }
+                await #expect(throws: PostgresError.self) { try await other.enrolStretch(under: lease) }
                 try await world.expireLeases()
             }
             #expect(try await sent(in: world) == (1...7).map { "5a0\($0)" })
@@ -122,10 +167,9 @@ struct EnrolmentTests {
             try await world.start(to: Audience(allOfType: true))
             let segments = world.orchestrator.segments
             let lost = try #require(try await segments.claim(limit: 1).first)
-            let before = try #require(try await world.snapshot(of: lost.activityKey))
             try await world.expireLeases()
             let lease = try #require(try await segments.claim(limit: 1).first)
-            await #expect(throws: LeaseLost.self) { try await world.orchestrator.enrolStretch(of: before, under: lost) }
+            await #expect(throws: LeaseLost.self) { try await world.enrolStretch(under: lost) }
             #expect(try await world.snapshot(of: lost.activityKey)?.enrolment == AudienceStretch.Place())
             try await segments.release(lease)
             #expect(try await sent(in: world) == ["5a01", "5a02", "5a03"])
@@ -139,7 +183,7 @@ struct EnrolmentTests {
             let members = Audience(users: [UserID(stored: "u5")], devices: (1...4).map { DeviceID(stored: "d\($0)") })
             try await world.start(to: members)
             let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
-            #expect(try await enrolStretch(world, under: lease))
+            #expect(try await world.enrolStretch(under: lease))
             try await world.register("d5", token: "5a05", user: "u5")
             try await world.register("d2", token: "5b02")
             try await world.orchestrator.deleteDevice(world.app, DeviceID(stored: "d1"))

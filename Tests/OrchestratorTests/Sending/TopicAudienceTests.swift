@@ -510,10 +510,7 @@ struct TopicAudienceTests {
                         if passed == moment { throw PostgresError(.connectionLost) }
                     }
                 )
-                let activity = try #require(try await world.snapshot(of: lease.activityKey))
-                await #expect(throws: PostgresError.self) {
-                    try await other.orchestrator.enrolStretch(of: activity, under: lease)
-                }
+                await #expect(throws: PostgresError.self) { try await other.enrolStretch(under: lease) }
                 try await world.expireLeases()
             }
             #expect(try await sent(in: world) == (1...7).map { "5a0\($0)" })
@@ -528,8 +525,7 @@ struct TopicAudienceTests {
             for number in 1...4 { try await follow("ajax", device: "d\(number)", in: world) }
             try await world.start(to: Self.audience("ajax"))
             let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
-            let activity = try #require(try await world.snapshot(of: lease.activityKey))
-            #expect(try await world.orchestrator.enrolStretch(of: activity, under: lease))
+            #expect(try await world.enrolStretch(under: lease))
             try await follow(device: "d1", in: world)
             try await follow(device: "d4", in: world)
             try await follow("ajax", device: "d5", in: world)

@@ -25,9 +25,30 @@ extension World {
         ])
         let leases = try await orchestrator.segments.claim(limit: 1)
         let lease = try #require(leases.first)
-        while let activity = try await snapshot(of: activityKey), activity.enrolment != nil {
-            _ = try await orchestrator.enrolStretch(of: activity, under: lease)
+        while let place = try await snapshot(of: activityKey)?.enrolment {
+            _ = try await orchestrator.enrolStretch(after: place, under: lease)
         }
         try await orchestrator.segments.release(lease)
+    }
+
+    /// Turns the next stretch of an audience into starts, and says whether there is more.
+    func enrolStretch(under lease: SegmentLease) async throws -> Bool {
+        let place = try #require(try await snapshot(of: lease.activityKey)?.enrolment)
+        return try await orchestrator.enrolStretch(after: place, under: lease).rest != nil
+    }
+
+    /// Registers devices that can be started, as many as asked for: `crowd1`, `crowd2`, and so on.
+    func registerCrowd(_ count: Int) async throws {
+        try await database.execute(
+            """
+            WITH crowd AS (
+                INSERT INTO devices (bundle_id, device_id, environment, os_version)
+                SELECT \(app.rawValue), 'crowd' || n, 'production', '18.0' FROM generate_series(1, \(count)) AS n
+                RETURNING device_key
+            )
+            INSERT INTO start_tokens (device_key, type_name, token)
+            SELECT device_key, 'Game', int8send(device_key) FROM crowd
+            """
+        )
     }
 }

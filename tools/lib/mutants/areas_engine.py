@@ -118,22 +118,28 @@ barriers.expression("rule-makes-no-barrier", "Orchestrator/Intake/ChangeGroup.sw
 DESTINATION = f"{SENDING}/Destination.swift"
 barriers.query("barrier-ends-catching-up", DESTINATION, "SET due_at = clock_timestamp(), failures = 0", "SET due_at = NULL, state = 'riding', failures = 0")
 
-endings = Area("endings", "^OrchestratorTests[.](Ring|CatchUp|Broadcast|Audience|StartTests|Withheld)")
+endings = Area("endings", "^OrchestratorTests[.](Ring|CatchUp|Broadcast|Audience|StartTests|StartTurn|Withheld)")
 endings.expression("broadcast-after-the-end", TURN, "try await orchestrator.segments.mayGoOn(lease, with: activity, isFirst: true)", "true",
                    at="try await orchestrator.segments.mayGoOn(lease, with: activity, isFirst: true) else { return nil }")
 endings.expression("late-push-after-the-end", f"{SENDING}/TokenPushes.swift",
                    "try await orchestrator.segments.mayGoOn(lease, with: activity, isFirst: start == 0)", "true")
-endings.query("start-after-the-end", f"{SENDING}/Starts/StartClaims.swift", " AND state = 'live'", "")
+endings.query("start-after-the-end", f"{SENDING}/Starts/StartClaims.swift", " AND a.state = 'live'", "")
 endings.expression("content-for-those-who-cannot-decode", f"{SENDING}/TokenPushes.swift", "!push.destination.canDecode", "false")
 
 starts = Area("start-sending", "^OrchestratorTests[.](Start|Reported|Fallback|Enrolment|Rotation|Boarding)")
 CLAIMS = f"{SENDING}/Starts/StartClaims.swift"
-starts.string("waiting-card-is-a-report", CLAIMS, "AND c.state <> 'waiting_for_token'", "")
+starts.string("waiting-card-is-a-report", CLAIMS, "card.state <> 'waiting_for_token' AND ", "")
 starts.query("devices-are-not-locked", CLAIMS, "FOR NO KEY UPDATE OF s, d SKIP LOCKED", "FOR NO KEY UPDATE OF s SKIP LOCKED")
 starts.query("renewal-stays", CLAIMS, "renewed = false", "renewed = s.renewed")
+starts.query("old-stamp-starts", CLAIMS, "clock_timestamp() - c.stamped_at <= ", "clock_timestamp() - clock_timestamp() <= ")
+STARTS = f"{SENDING}/Starts/StartTurn.swift"
+starts.expression("repeats-what-is-on-its-way", STARTS, "course.open.values.min()", "nil")
+starts.expression("batches-wait-for-no-answer", STARTS, "course.open.count < Self.batchesAtOnce", "true")
+starts.expression("older-content-goes-on", STARTS, "number == 0", "true", at="isFirst: number == 0")
+starts.expression("turn-of-starts-has-no-end", STARTS, "orchestrator.settings.uptime() >= end", "false")
 RESULTS = f"{SENDING}/Starts/StartResults.swift"
-starts.query("answer-of-an-older-claim", RESULTS, "s.claimed_at = r.claimed_at", "true")
-starts.query("answer-unsettles-a-report", RESULTS, " AND s.state = 'claimed'", "")
+starts.string("answer-of-an-older-claim", RESULTS, "s.claimed_at = r.claimed_at", "true")
+starts.string("answer-unsettles-a-report", RESULTS, " AND s.state = 'claimed'", "")
 starts.statement("unknown-is-sent-again-at-once", RESULTS, "return .unknown(outcome.words)", "return .notSent(outcome.words)")
 starts.string("older-start-token-dies", RESULTS, "t.registered_at > 'epoch'", "t.registered_at < 'epoch'")
 starts.query("other-start-token-dies", RESULTS, " AND t.token = r.token", "")

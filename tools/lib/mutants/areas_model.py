@@ -63,6 +63,7 @@ starts.statement("unknown-is-never-repeated", START, "return .asClaimed", "retur
 starts.expression("unsent-counts", START, "max(attempts - 1, 0)", "attempts")
 starts.expression("live-token-is-not-tried", START, "isRenewed || hasLiveToken", "isRenewed")
 starts.expression("renewed-is-not-tried", START, "isRenewed || hasLiveToken", "hasLiveToken")
+starts.expression("no-report-counts-for-an-alert", START, "isAlert", "false", at="case .accepted, .unknown: isAlert")
 starts.expression("unsent-is-given-up", START, "true", "false", at="takeBack(word, triesAgain: true)")
 starts.expression("refused-is-repeated", START, "isRenewed", "true", at="case .refused(let word):\n            return takeBack(word, triesAgain: isRenewed)")
 starts.statement("unsent-alert-is-lost", START, "hasFallenBack = false\n", "\n")

@@ -24,16 +24,29 @@ struct ClaimedStart: Sendable {
 ///
 /// The locks on devices make the start budget exact: two activities never spend the same unit of one phone. Skips
 /// devices that another transaction has locked, so that claims never wait for a device.
+///
+/// Each claim reads anew whether its device is still there and in the audience. However long ago the start was made, a
+/// device that was removed before the claim gets none.
 struct StartClaims: Sendable {
     let orchestrator: Orchestrator
+    let lease: SegmentLease
     let activity: ActivitySnapshot
     /// The delivery of the activity, or its substitute for now.
     let delivery: Delivery
-    /// The state that the starts bring: the newest one when the worker looked.
-    let contentState: CompactJSON
+    /// What the starts bring: the newest change when the worker looked.
+    let change: ChangeToSend
 
     /// How many starts are claimed at once. A crash between claim and answer leaves so many in doubt.
     static let batchSize = 250
+
+    /// A place in the order in which starts are due.
+    struct Place: Sendable {
+        /// Before all of them.
+        static let beginning = Place(dueAt: PGTimestamp(microseconds: 0), deviceKey: 0)
+
+        let dueAt: PGTimestamp
+        let deviceKey: Int64
+    }
 
     struct Batch: Sendable {
         /// To be sent.
@@ -42,44 +55,70 @@ struct StartClaims: Sendable {
         var alerts: [ClaimedStart] = []
         /// How many were due and free, whatever was decided about them.
         var count = 0
-        /// When it was asked what is due, by the database's clock, before any of these was claimed.
-        var askedAt: PGTimestamp?
+        /// The last of these.
+        var last: Place?
+        /// When the first of its claims may be repeated; nil if it has none.
+        var repeatsAt: PGTimestamp?
     }
 
-    /// `limit`: what was due by then; nil: what is due now. A claim that may be repeated at once is due while its push
-    /// is on its way.
+    /// Claims the next batch of starts that are due.
     ///
-    /// - Returns: Nil if the activity was ended meanwhile: no start follows a committed end. A newer state
-    ///   holds back a start only if nobody knows whether its app decodes the older state. Otherwise constant updates
-    ///   would keep everyone from starting.
-    func claim(dueBy limit: PGTimestamp?) async throws -> Batch? {
-        try await orchestrator.registry.withCurrentType {
-            let type = try await orchestrator.typeContext(activity.bundleID, activity.typeName)
-            return try await claim(type, dueBy: limit)
+    /// - `last`: the end of the batch before. The server then need not walk over the index entries of earlier claims,
+    ///   which stay until it has cleaned up. Starts before it that were locked are found from the beginning.
+    /// - `limit`: when the first claim that is on its way may be repeated. A claim that may be repeated at once is due
+    ///   while its push is on its way.
+    /// - `isFirst`: a newer change stops this only if it is the end, as in
+    ///   ``SegmentStore/mayGoOn(_:with:isFirst:)``. Such a change holds back a start only if nobody knows whether its
+    ///   app decodes the older state. Otherwise constant updates would keep everyone from starting.
+    ///
+    /// - Returns: Nil if no start may leave now with this change: no start follows a committed end.
+    /// - Throws: ``LeaseLost``; then nothing is claimed.
+    func claim(behind last: Place, before limit: PGTimestamp?, isFirst: Bool) async throws -> Batch? {
+        try await orchestrator.segments.prolonging(lease) {
+            try await orchestrator.registry.withCurrentType {
+                let type = try await orchestrator.typeContext(activity.bundleID, activity.typeName)
+                return try await claim(type, behind: last, before: limit, isFirst)
+            }
         }
     }
 
-    private func claim(_ type: TypeContext, dueBy limit: PGTimestamp?) async throws -> Batch? {
+    private func claim(
+        _ type: TypeContext,
+        behind last: Place,
+        before limit: PGTimestamp?,
+        _ isFirst: Bool
+    ) async throws -> Batch? {
         try await orchestrator.database.withTransaction { connection in
             let locked = try await connection.pipeline([
+                .planningOnce,
+                SegmentStore.permission(lease, with: activity, isFirst: isFirst),
                 TypeVersionRows.hold([type]),
+                // A send later than 30 s after its stamp takes a fresh one (promise 3).
                 """
-                SELECT revision FROM activities WHERE activity_key = \(activity.key) AND state = 'live' FOR SHARE
+                SELECT a.revision, EXISTS (
+                    SELECT FROM changes AS c
+                    WHERE c.activity_key = a.activity_key AND c.revision = \(change.revision)
+                      AND c.timestamp = \(change.timestamp)
+                      AND clock_timestamp() - c.stamped_at <= \(Duration.seconds(Stamping.maximumAge)))
+                FROM activities AS a WHERE a.activity_key = \(activity.key) AND a.state = 'live' FOR SHARE
                 """,
+                // The limit is a constant: a plan for any number of rows would sort them.
                 """
-                SELECT s.device_key, now() FROM starts AS s JOIN devices AS d USING (device_key)
-                WHERE s.activity_key = \(activity.key) AND s.due_at <= least(\(limit), now())
-                ORDER BY s.due_at, s.device_key LIMIT \(activity.batch(Self.batchSize))
+                SELECT s.device_key, s.due_at
+                FROM starts AS s JOIN devices AS d ON \(unescaped: Query.byKey("d", "s", "device_key"))
+                WHERE s.activity_key = \(activity.key) AND (s.due_at, s.device_key) > (\(last.dueAt), \(last.deviceKey))
+                  AND s.due_at <= now() AND s.due_at < coalesce(\(limit), 'infinity')
+                ORDER BY s.due_at, s.device_key LIMIT \(unescaped: "\(activity.batch(Self.batchSize))")
                 FOR NO KEY UPDATE OF s, d SKIP LOCKED
                 """,
             ])
-            try type.check(TypeVersionRows.updates(locked[0]))
-            guard let newest = try locked[1].single(Int64.self) else { return nil }
-            let free = try locked[2].decoded(as: (Int64, PGTimestamp).self)
-            let keys = free.map(\.0)
-            guard !keys.isEmpty else { return Batch() }
+            guard try SegmentStore.mayGoOn(locked[1]) else { return nil }
+            try type.check(TypeVersionRows.updates(locked[2]))
+            guard let (newest, isFresh) = try locked[3].first(as: (Int64, Bool).self), isFresh else { return nil }
+            let free = try locked[4].decoded(as: (Int64, PGTimestamp).self)
+            guard let end = free.last else { return Batch() }
             // A second statement: what was spent on a device until it was locked is seen.
-            let due = try await read(keys, on: connection)
+            let due = try await read(free.map(\.0), on: connection)
             var verdicts = StartVersions(
                 activity,
                 type,
@@ -87,8 +126,8 @@ struct StartClaims: Sendable {
                 try await content(of: newest, on: connection)
             )
             var batch = Batch()
-            batch.count = due.count
-            batch.askedAt = free.first?.1
+            batch.count = free.count
+            batch.last = Place(dueAt: end.1, deviceKey: end.0)
             var decisions: [Decision] = []
             for start in due where try verdicts.knows(start.appVersion, start.decoding) {
                 let (decision, claimed) = try decide(start, &verdicts)
@@ -99,6 +138,7 @@ struct StartClaims: Sendable {
                 case .wait, .rest: break
                 }
             }
+            batch.repeatsAt = decisions.filter(\.isClaim).compactMap(dueAt).min()
             let isOnChannel = batch.starts.contains { $0.capability == .withInputPushChannel }
             _ = try await connection.commit(
                 [store(decisions)] + verdicts.statements + (isOnChannel ? [LateStarts.begin(of: activity)] : [])
@@ -109,11 +149,11 @@ struct StartClaims: Sendable {
 
     /// The state that what the apps can decode is judged for.
     private func content(of newest: Revision, on connection: PostgresConnection) async throws -> CompactJSON {
-        guard newest != activity.newest else { return contentState }
+        guard newest != activity.newest else { return change.contentState }
         let rows = try await connection.query(
             "SELECT content_state::text FROM changes WHERE activity_key = \(activity.key) AND revision = \(newest)"
         )
-        return try rows.single(String.self).map { CompactJSON(stored: Array($0.utf8)) } ?? contentState
+        return try rows.single(String.self).map { CompactJSON(stored: Array($0.utf8)) } ?? change.contentState
     }
 
     // MARK: What is due
@@ -170,26 +210,29 @@ struct StartClaims: Sendable {
     /// One by one by key: the activity is locked meanwhile, so no plan may read all of its starts.
     private func read(_ keys: [Int64], on connection: PostgresConnection) async throws -> [Due] {
         let window = Duration.seconds(activity.policy.startBudget.windowSeconds)
-        let results = try await connection.pipeline([
-            .planningOnce,
+        let rows = try await connection.query(
             """
             SELECT s.device_key, s.state::text, s.attempts, s.failures, s.fell_back, t.token, d.os_version,
                    d.activities_enabled, d.frequent_pushes_enabled, d.device_token,
                    \(unescaped: AudienceCoverage.condition) AS is_wanted, spent.times, spent.counts,
                    clock_timestamp() AS now, \(unescaped: AppVersionRows.appVersion) AS app_version, v.is_withheld,
                    v.decodes_from, \(unescaped: Self.isReported) AS is_reported,
-                   \(unescaped: Self.isContinuation) AS is_continuation
+                   coalesce(card.is_begun, false) AS is_continuation
             FROM unnest(\(keys)) AS k(device_key)
             CROSS JOIN LATERAL (
                 SELECT * FROM starts
                 WHERE activity_key = \(activity.key) AND starts.device_key = k.device_key OFFSET 0
             ) AS s
             JOIN devices AS d ON \(unescaped: Query.byKey("d", "s", "device_key"))
-            JOIN activities AS a ON a.activity_key = s.activity_key
+            JOIN activities AS a ON a.activity_key = \(activity.key)
             LEFT JOIN activity_app_versions AS v
                 ON v.activity_key = s.activity_key AND v.app_version = \(unescaped: AppVersionRows.appVersion)
             LEFT JOIN start_tokens AS t
                 ON t.device_key = s.device_key AND t.type_name = a.type_name AND t.state = 'live'
+            LEFT JOIN LATERAL (
+                SELECT c.state, \(unescaped: Continuations.isBegun("c")) AS is_begun FROM subscriptions AS c
+                WHERE c.activity_key = s.activity_key AND c.device_key = s.device_key OFFSET 0
+            ) AS card ON true
             CROSS JOIN LATERAL (
                 SELECT coalesce(array_agg(u.at), '{}') AS times, coalesce(array_agg(u.count), '{}') AS counts
                 FROM (
@@ -201,25 +244,16 @@ struct StartClaims: Sendable {
                 ) AS u
             ) AS spent
             ORDER BY s.device_key
-            """,
-        ])
-        return try results[1].map { try Due($0) }
+            """
+        )
+        return try rows.map { try Due($0) }
     }
 
-    /// The condition that the start `s` has a card already. A report settles the starts that it finds. It misses a
+    /// The condition that the start has a `card` already. A report settles the starts that it finds. It misses a
     /// start that an audience makes at that moment. But the report holds the device until its card can be seen, so
     /// nothing is claimed for the device in between. A card that waits for its token may exist or not. A card that the
     /// start is to continue does not count.
-    private static let isReported = """
-        EXISTS (SELECT FROM subscriptions AS c
-                WHERE c.activity_key = s.activity_key AND c.device_key = s.device_key AND c.state <> 'waiting_for_token'
-                  AND NOT \(Continuations.isBegun("c")) OFFSET 0)
-        """
-
-    private static let isContinuation = """
-        EXISTS (SELECT FROM subscriptions AS c
-                WHERE c.activity_key = s.activity_key AND c.device_key = s.device_key AND \(Continuations.isBegun("c")) OFFSET 0)
-        """
+    private static let isReported = "coalesce(card.state <> 'waiting_for_token' AND NOT card.is_begun, false)"
 
     // MARK: What becomes of it
 
@@ -230,14 +264,16 @@ struct StartClaims: Sendable {
         let now: PGTimestamp
 
         var isClaim: Bool { action == .start || action == .alert }
+    }
 
-        /// When it is due again; nil: not as time passes.
-        func dueAt(retry: Int) -> PGTimestamp? {
-            switch action {
-            case .start, .alert: PGTimestamp(microseconds: now.microseconds + Int64(retry) * 1_000_000)
-            case .wait(let until): until.map(PGTimestamp.init(microseconds:))
-            case .rest: nil
-            }
+    /// When it is due again; nil: not as time passes.
+    private func dueAt(_ decision: Decision) -> PGTimestamp? {
+        switch decision.action {
+        case .start, .alert:
+            let retry = Int64(activity.policy.startRetrySeconds) * 1_000_000
+            return PGTimestamp(microseconds: decision.now.microseconds + retry)
+        case .wait(let until): return until.map(PGTimestamp.init(microseconds:))
+        case .rest: return nil
         }
     }
 
@@ -298,7 +334,7 @@ struct StartClaims: Sendable {
             \(decisions.map { _ in activity.key }), \(decisions.map(\.deviceKey)), \(decisions.map(\.machine.state.rawValue)),
             \(decisions.map { Int16($0.machine.attempts) }), \(decisions.map(\.machine.hasFallenBack)),
             \(decisions.map(\.machine.reason)), \(decisions.map(\.isClaim)), \(decisions.map(\.now)),
-            \(decisions.map { $0.dueAt(retry: activity.policy.startRetrySeconds) })
+            \(decisions.map(dueAt))
         ) AS r(activity_key, device_key, state, attempts, fell_back, reason, is_claim, now, due_at)
         WHERE \(unescaped: Query.byKey("s", "r", "activity_key", "device_key"))
         """

@@ -11,6 +11,14 @@ struct StartResults: Sendable {
         let answer: StartStateMachine.Answer
         /// Whether an alert stood in.
         let isAlert: Bool
+
+        var dependsOnDevice: Bool { answer.dependsOnDevice(isAlert: isAlert) }
+    }
+
+    /// What a device has reported since its start was claimed.
+    private struct DeviceFacts {
+        let isRenewed: Bool
+        let hasLiveToken: Bool
     }
 
     /// A start that APNs accepted, and the mode of the card that it makes.
@@ -80,19 +88,24 @@ struct StartResults: Sendable {
             SELECT device_key FROM devices WHERE device_key = ANY(\(deviceKeys)) ORDER BY device_key
             FOR \(unescaped: isHandOver ? "NO KEY UPDATE" : "KEY SHARE")
             """
-        if isRepeat, try await connection.pipeline([.planningOnce, devices, look(activity)])[2].isEmpty { return }
-        let results = try await connection.pipeline(
-            [.planningOnce, devices]
-                + (deadDeviceTokens.isEmpty ? [] : [DeviceTokens.forget(deadDeviceTokens)])
-                // Judged before the look: whether a start is tried again depends on the tokens that are left.
-                + (deadTokens.isEmpty ? [] : [tokenDeaths(activity)]) + [look(activity)]
-        )
-        let present = Set(try results[1].decoded(as: Int64.self))
-        var open: [Int64: (isRenewed: Bool, hasLiveToken: Bool)] = [:]
-        for (key, isRenewed, hasLiveToken) in try results[results.count - 1].decoded(as: (Int64, Bool, Bool).self) {
-            open[key] = (isRenewed, hasLiveToken)
+        if isRepeat, try await connection.pipeline([.planningOnce, devices, look(answers, activity)])[2].isEmpty {
+            return
         }
-        var statements = [outcomes(activity, open)]
+        let unclear = answers.filter(\.dependsOnDevice)
+        var first: [Query] = [.planningOnce, devices]
+        if !deadDeviceTokens.isEmpty { first.append(DeviceTokens.forget(deadDeviceTokens)) }
+        // Judged before the look: whether a start is tried again depends on the tokens that are left.
+        if !deadTokens.isEmpty { first.append(tokenDeaths(activity)) }
+        if !unclear.isEmpty { first.append(look(unclear, activity)) }
+        let results = try await connection.pipeline(first)
+        let present = Set(try results[1].decoded(as: Int64.self))
+        var facts: [Int64: DeviceFacts] = [:]
+        if !unclear.isEmpty {
+            for (key, isRenewed, hasLiveToken) in try results[results.count - 1].decoded(as: (Int64, Bool, Bool).self) {
+                facts[key] = DeviceFacts(isRenewed: isRenewed, hasLiveToken: hasLiveToken)
+            }
+        }
+        var statements = [outcomes(activity, facts)]
         let started = started.filter { present.contains($0.0.deviceKey) }
         if !started.isEmpty {
             let continued = started.filter(\.0.isContinuation).map {
@@ -113,35 +126,54 @@ struct StartResults: Sendable {
 
     private var deviceKeys: [Int64] { answers.map(\.start.deviceKey) }
 
-    /// The statement that locks and reads the starts which are still those that were claimed.
-    private func look(_ activity: ActivitySnapshot) -> Query {
+    /// The condition that the start `s` is still claimed as it was when the push of the answer `r` left.
+    private static let isOpen = "s.claimed_at = r.claimed_at AND s.state = 'claimed'"
+
+    /// The statement that locks the starts of answers if they are open, and reads what their devices have reported.
+    private func look(_ answers: [Answered], _ activity: ActivitySnapshot) -> Query {
         """
         SELECT s.device_key, s.renewed, EXISTS (
             SELECT FROM start_tokens AS t
             WHERE t.device_key = s.device_key AND t.type_name = \(activity.typeName.rawValue) AND t.state = 'live' OFFSET 0)
-        FROM unnest(\(answers.map { _ in activity.key }), \(deviceKeys), \(answers.map(\.start.claimedAt)))
-            AS r(activity_key, device_key, claimed_at)
+        FROM unnest(
+            \(answers.map { _ in activity.key }), \(answers.map(\.start.deviceKey)), \(answers.map(\.start.claimedAt))
+        ) AS r(activity_key, device_key, claimed_at)
         JOIN starts AS s ON \(unescaped: Query.byKey("s", "r", "activity_key", "device_key"))
-        WHERE s.claimed_at = r.claimed_at AND s.state = 'claimed'
+        WHERE \(unescaped: Self.isOpen)
         ORDER BY s.device_key FOR NO KEY UPDATE OF s
         """
     }
 
-    private func outcomes(
-        _ activity: ActivitySnapshot,
-        _ open: [Int64: (isRenewed: Bool, hasLiveToken: Bool)]
-    ) -> Query {
-        var machines: [(key: Int64, StartStateMachine, keepsDueAt: Bool, delay: Duration?)] = []
-        for answered in answers {
-            guard let facts = open[answered.start.deviceKey] else { continue }
+    /// A start as its answer leaves it.
+    private struct Outcome {
+        let start: ClaimedStart
+        let machine: StartStateMachine
+        let keepsDueAt: Bool
+        let delay: Duration?
+    }
+
+    /// The statement that stores the answers of starts that are open, in the order of their keys. A start is left out if
+    /// its outcome depends on its device, and it was not open when that was read.
+    private func outcomes(_ activity: ActivitySnapshot, _ facts: [Int64: DeviceFacts]) -> Query {
+        var outcomes: [Outcome] = []
+        for answered in answers.sorted(by: { $0.start.deviceKey < $1.start.deviceKey }) {
+            let device = facts[answered.start.deviceKey]
+            if device == nil, answered.dependsOnDevice { continue }
+            let isRenewed = device?.isRenewed ?? false
+            let hasLiveToken = device?.hasLiveToken ?? false
             var machine = answered.start.machine
             let again =
                 answered.isAlert
-                ? machine.alertAnswered(answered.answer, isRenewed: facts.isRenewed)
-                : machine.answered(answered.answer, isRenewed: facts.isRenewed, hasLiveToken: facts.hasLiveToken)
+                ? machine.alertAnswered(answered.answer, isRenewed: isRenewed)
+                : machine.answered(answered.answer, isRenewed: isRenewed, hasLiveToken: hasLiveToken)
             let delay = backoff.delay(afterFailures: machine.failures)
-            machines.append(
-                (answered.start.deviceKey, machine, again == .asClaimed, again == .afterBackOff ? delay : nil)
+            outcomes.append(
+                Outcome(
+                    start: answered.start,
+                    machine: machine,
+                    keepsDueAt: again == .asClaimed,
+                    delay: again == .afterBackOff ? delay : nil
+                )
             )
         }
         return """
@@ -150,11 +182,13 @@ struct StartResults: Sendable {
                 reason = r.reason,
                 due_at = CASE WHEN r.keeps_due_at THEN s.due_at ELSE clock_timestamp() + r.delay END
             FROM unnest(
-                \(machines.map { _ in activity.key }), \(machines.map(\.key)), \(machines.map(\.1.state.rawValue)), \(machines.map { Int16($0.1.attempts) }),
-                \(machines.map { Int16($0.1.failures) }), \(machines.map(\.1.hasFallenBack)), \(machines.map(\.1.reason)),
-                \(machines.map(\.keepsDueAt)), \(machines.map(\.delay))
-            ) AS r(activity_key, device_key, state, attempts, failures, fell_back, reason, keeps_due_at, delay)
-            WHERE \(unescaped: Query.byKey("s", "r", "activity_key", "device_key"))
+                \(outcomes.map { _ in activity.key }), \(outcomes.map(\.start.deviceKey)),
+                \(outcomes.map(\.start.claimedAt)), \(outcomes.map(\.machine.state.rawValue)),
+                \(outcomes.map { Int16($0.machine.attempts) }), \(outcomes.map { Int16($0.machine.failures) }),
+                \(outcomes.map(\.machine.hasFallenBack)), \(outcomes.map(\.machine.reason)),
+                \(outcomes.map(\.keepsDueAt)), \(outcomes.map(\.delay))
+            ) AS r(activity_key, device_key, claimed_at, state, attempts, failures, fell_back, reason, keeps_due_at, delay)
+            WHERE \(unescaped: Query.byKey("s", "r", "activity_key", "device_key")) AND \(unescaped: Self.isOpen)
             """
     }
 

@@ -2,17 +2,37 @@ import APNSTransport
 import ActivityModel
 import Channels
 import Postgres
+import ServiceLifecycle
 import Store
 
-/// One batch of starts: claimed by row before they leave, settled by row when they are answered (promise 6).
+/// The starts of an activity for a short while: claimed by row before they leave, settled by row when they are answered
+/// (promise 6).
+///
+/// Some batches are on their way at the same time, and the next is claimed when one of them is settled. Meanwhile the rest
+/// of a large audience is enrolled, on another connection. The promises do not depend on the order of these:
+///
+/// - Each claim shows the lease in its own transaction. A daemon that has lost the lease claims nothing more. What it has
+///   enrolled is enrolled once more, which changes nothing. It settles what has left: an answer is stored only for its
+///   claim.
+/// - Each claim holds the activity until its COMMIT, and asks whether it is live. So an end stops the next batch.
+/// - Each claim locks its devices and reads their budgets after that.
+/// - Each claim asks whether its devices are still wanted, also if they were enrolled a moment ago.
 struct StartTurn: Sendable {
     let orchestrator: Orchestrator
     /// Nil where no worker of the dispatcher does this.
     let slot: WorkerSlot?
     let lease: SegmentLease
     let activity: ActivitySnapshot
+    let enrolment: AudienceEnrolment
 
-    /// The content that all starts of a batch share.
+    /// Batches on their way at the same time, so that a start costs no round trip to APNs of its own. One that is being
+    /// settled counts. So a crash leaves at most these batches in doubt.
+    static let batchesAtOnce = 4
+
+    /// The time after which a turn claims nothing more: cards and changes wait for the turn to end.
+    private static let longestTime = Duration.milliseconds(250)
+
+    /// The content that all starts of a turn share.
     private struct Content {
         let change: ChangeToSend
         let alert: AlertContent?
@@ -41,19 +61,23 @@ struct StartTurn: Sendable {
         let isQuiet: Bool
     }
 
-    /// The first of a large audience leave while the last are still to be made.
     func run() async throws -> SegmentWorker.Turn {
-        let isMore = try await orchestrator.enrolStretch(of: activity, under: lease)
-        let turn = try await sendDue()
-        return isMore ? turn.joined(with: .worked) : turn
+        let end = orchestrator.settings.uptime() + Self.longestTime
+        var rest = activity.enrolment
+        if let place = rest, !(enrolment.isLarge && activity.areStartsDue) {
+            rest = try await enrolment.begin(after: place) { mustEnd(by: end) }
+        }
+        guard let (claims, content) = try await prepare() else { return rest == nil ? .idle : .worked }
+        let turn = try await send(claims, content, enrolling: rest, until: end)
+        return rest == nil ? turn : turn.joined(with: .worked)
     }
 
-    private func sendDue() async throws -> SegmentWorker.Turn {
+    /// All that may fail comes before the first claim, which a start should not have for nothing. Nil if nothing is due.
+    private func prepare() async throws -> (StartClaims, Content)? {
         let (channel, isDue) = try await prospect()
         // The channel wakes the rings when it is ready.
-        guard isDue, channel != nil || activity.delivery != .channel else { return .idle }
-        // Everything that may fail comes before the claim, which a start should not have for nothing.
-        guard let change = try await orchestrator.changes.stamped(activity.newest, under: lease) else { return .idle }
+        guard isDue, channel != nil || activity.delivery != .channel else { return nil }
+        guard let change = try await orchestrator.changes.stamped(activity.newest, under: lease) else { return nil }
         let alert = try await orchestrator.changes.startAlert(activity.key)
         let content = Content(
             change: change,
@@ -63,37 +87,127 @@ struct StartTurn: Sendable {
             channel: channel,
             detail: try await orchestrator.timeline.detail(of: activity.key, count: StartClaims.batchSize)
         )
-        // A hybrid activity that cannot have its channel now does without.
-        let delivery = channel == nil ? .tokens : activity.delivery
         let claims = StartClaims(
             orchestrator: orchestrator,
+            lease: lease,
             activity: activity,
-            delivery: delivery,
-            contentState: change.contentState
+            // A hybrid activity that cannot have its channel now does without.
+            delivery: channel == nil ? .tokens : activity.delivery,
+            change: change
         )
-        return try await send(claims, content)
+        return (claims, content)
     }
 
-    /// Batches on their way at the same time, so that a start costs no round trip to APNs of its own. A crash leaves at
-    /// most these batches in doubt.
-    static let batchesAtOnce = 4
+    /// Whether nothing more may begin, for others to have their turn.
+    private func mustEnd(by end: Duration) -> Bool {
+        slot?.mustYield == true || Task.isShuttingDownGracefully || orchestrator.settings.uptime() >= end
+    }
 
-    private func send(_ claims: StartClaims, _ content: Content) async throws -> SegmentWorker.Turn {
-        try await withThrowingTaskGroup(of: SegmentWorker.Turn.self) { group in
-            var first: PGTimestamp?
-            for place in 0..<Self.batchesAtOnce {
-                // The batches before are still waiting for their answers.
-                if place > 0, !(try await orchestrator.segments.mayGoOn(lease, with: activity)) { break }
-                let end = orchestrator.settings.uptime() + .seconds(activity.policy.startRetrySeconds)
-                guard let batch = try await claims.claim(dueBy: first) else { break }
-                first = first ?? batch.askedAt
-                // The due starts are locked: another activity is starting the same devices, or they are registering.
-                if batch.count == 0, place == 0 { return .early(.milliseconds(50)) }
-                group.addTask { try await send(batch, content, until: end) }
-                if batch.count < StartClaims.batchSize { break }
+    // MARK: Batch after batch
+
+    /// How far a turn has come.
+    private struct Course {
+        /// Where the enrolment goes on; nil if all of the audience has become starts.
+        var rest: AudienceStretch.Place?
+        var isEnrolling = false
+        /// The batches on their way by their numbers, and when the first claim of each may be repeated.
+        var open: [Int: PGTimestamp] = [:]
+        /// How many batches were asked for.
+        var asked = 0
+        /// The end of the last batch.
+        var last = StartClaims.Place.beginning
+        /// Whether more starts may be due.
+        var isDue = true
+        /// Whether nothing more may begin.
+        var isOver = false
+        var turn = SegmentWorker.Turn.idle
+        var failure: (any Error)?
+
+        mutating func take(_ step: Step) {
+            switch step {
+            case .batch(let number, let result):
+                open[number] = nil
+                turn = turn.joined(with: result)
+                // APNs takes nothing from this app.
+                if case .failed = result { isOver = true }
+            case .enrolled(.success(let rest)):
+                (self.rest, isEnrolling) = (rest, false)
+                // Its starts may be due before those that were claimed meanwhile.
+                (isDue, last) = (true, .beginning)
+                turn = turn.joined(with: .worked)
+            case .enrolled(.failure(let error)):
+                (rest, isEnrolling, isOver, failure) = (nil, false, true, error)
             }
-            return try await group.reduce(.worked) { $0.joined(with: $1) }
         }
+    }
+
+    /// What a turn has waited for.
+    private enum Step: Sendable {
+        /// A batch was answered and settled.
+        case batch(Int, SegmentWorker.Turn)
+        /// An enrolment has ended, at a place or with the audience. Its failure does not matter to the pushes that have left.
+        case enrolled(Result<AudienceStretch.Place?, any Error>)
+    }
+
+    private typealias Steps = ThrowingTaskGroup<Step, any Error>
+
+    /// Returns when all that has left is settled.
+    private func send(
+        _ claims: StartClaims,
+        _ content: Content,
+        enrolling rest: AudienceStretch.Place?,
+        until end: Duration
+    ) async throws -> SegmentWorker.Turn {
+        try await withThrowingTaskGroup(of: Step.self) { steps in
+            var course = Course(rest: rest)
+            while true {
+                let isLate = mustEnd(by: end)
+                if !isLate, !course.isOver, !course.isEnrolling, !activity.isProbe, let place = course.rest {
+                    course.isEnrolling = true
+                    steps.addTask { await .enrolled(enrolment.goOn(after: place)) }
+                }
+                // The turn lasts until the enrolment has ended, so claims go on until then.
+                if isLate, course.asked > 0, !course.isEnrolling { course.isOver = true }
+                enrolment.isAwaited = isLate || course.isOver || !course.isDue
+                if !course.isOver, course.isDue, course.open.count < Self.batchesAtOnce {
+                    try await begin(claims, content, &course, &steps)
+                } else if let step = try await steps.next() {
+                    course.take(step)
+                } else {
+                    break
+                }
+            }
+            if let failure = course.failure { throw failure }
+            return course.turn
+        }
+    }
+
+    /// Claims the next batch, and lets it leave.
+    private func begin(
+        _ claims: StartClaims,
+        _ content: Content,
+        _ course: inout Course,
+        _ steps: inout Steps
+    ) async throws {
+        let end = orchestrator.settings.uptime() + .seconds(activity.policy.startRetrySeconds)
+        let number = course.asked
+        course.asked += 1
+        let limit = course.open.values.min()
+        guard let batch = try await claims.claim(behind: course.last, before: limit, isFirst: number == 0) else {
+            // Another look finds out why.
+            course.isOver = true
+            course.turn = course.turn.joined(with: .worked)
+            return
+        }
+        course.isDue = batch.count == StartClaims.batchSize
+        guard let last = batch.last else {
+            // The due starts are locked: another activity is starting the same devices, or they are registering.
+            if number == 0 { course.turn = course.turn.joined(with: .early(.milliseconds(50))) }
+            return
+        }
+        course.last = last
+        course.open[number] = batch.repeatsAt ?? PGTimestamp(microseconds: .max)
+        steps.addTask { try await .batch(number, send(batch, content, until: end)) }
     }
 
     /// Looks at the channel, and whether a start is due.

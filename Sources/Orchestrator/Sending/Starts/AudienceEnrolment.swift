@@ -1,0 +1,63 @@
+import Store
+import Synchronization
+
+/// Turns an audience into starts for the worker of its activity: before the starts leave, and beside them.
+final class AudienceEnrolment: Sendable {
+    private let orchestrator: Orchestrator
+    private let lease: SegmentLease
+    private let awaited = Atomic(false)
+    private let large = Atomic(false)
+
+    init(orchestrator: Orchestrator, lease: SegmentLease) {
+        self.orchestrator = orchestrator
+        self.lease = lease
+    }
+
+    /// Whether there is an audience of many, so that starts leave while others are enrolled.
+    var isLarge: Bool { large.load(ordering: .relaxed) }
+
+    /// Whether the starts wait for what ``goOn(after:)`` does: it ends with the stretch that it is at.
+    var isAwaited: Bool {
+        get { awaited.load(ordering: .relaxed) }
+        set { awaited.store(newValue, ordering: .relaxed) }
+    }
+
+    /// Enrols while nothing else is done: a small audience to its end, and of a large one as many as a stretch may have.
+    ///
+    /// - Returns: The place to go on from; nil if all of the audience has become starts.
+    func begin(
+        after first: AudienceStretch.Place,
+        unless mustEnd: () -> Bool
+    ) async throws -> AudienceStretch.Place? {
+        var place = first
+        var starts = 0
+        repeat {
+            let enrolled = try await orchestrator.enrolStretch(after: place, under: lease)
+            guard let rest = enrolled.rest else { return nil }
+            place = rest
+            starts += enrolled.starts
+            if starts >= orchestrator.settings.stretchSize {
+                large.store(true, ordering: .relaxed)
+                break
+            }
+        } while !mustEnd()
+        return place
+    }
+
+    /// Enrols stretch after stretch, until somebody waits for it.
+    ///
+    /// - Returns: As ``begin(after:unless:)``.
+    func goOn(after first: AudienceStretch.Place) async -> Result<AudienceStretch.Place?, any Error> {
+        do {
+            var place = first
+            repeat {
+                let enrolled = try await orchestrator.enrolStretch(after: place, under: lease)
+                guard let rest = enrolled.rest else { return .success(nil) }
+                place = rest
+            } while !isAwaited
+            return .success(place)
+        } catch {
+            return .failure(error)
+        }
+    }
+}
