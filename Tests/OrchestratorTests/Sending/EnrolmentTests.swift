@@ -1,4 +1,5 @@
 import APITypes
+import APNSTransport
 import ActivityModel
 import OrchestratorTestSupport
 import Postgres
@@ -70,6 +71,20 @@ struct EnrolmentTests {
             #expect(try await world.show().starts.sent == 0)
             world.recorder.open()
             #expect(try await sent == ["5a01", "5a02", "5a03", "5a04", "5a05"])
+        }
+    }
+
+    @Test("A large audience is enrolled to its end though nothing can leave without the channel")
+    func withoutChannel() async throws {
+        try await withWorld(settings: Self.stretches) { world in
+            try await register(1...5, in: world)
+            world.recorder.answerCreation(with: .failed(.unavailable))
+            try await world.start(to: Audience(allOfType: true), delivery: .channel)
+            #expect(try await sent(in: world) == [])
+            #expect(try await !world.show().starts.enrolling)
+            #expect(try await world.number("SELECT count(*) FROM starts") == 5)
+            try await world.pass(31)
+            #expect(try await sent(in: world) == ["5a01", "5a02", "5a03", "5a04", "5a05"])
         }
     }
 

@@ -64,10 +64,14 @@ struct StartTurn: Sendable {
     func run() async throws -> SegmentWorker.Turn {
         let end = orchestrator.settings.uptime() + Self.longestTime
         var rest = activity.enrolment
-        if let place = rest, !(enrolment.isLarge && activity.areStartsDue) {
-            rest = try await enrolment.begin(after: place) { mustEnd(by: end) }
+        // Starts of a large audience that wait already leave first.
+        let isFirst = rest != nil && enrolment.isLarge && activity.areStartsDue
+        var departure = isFirst ? try await prepare() : nil
+        if departure == nil {
+            if let place = rest { rest = try await enrolment.begin(after: place) { mustEnd(by: end) } }
+            departure = try await prepare()
         }
-        guard let (claims, content) = try await prepare() else { return rest == nil ? .idle : .worked }
+        guard let (claims, content) = departure else { return rest == nil ? .idle : .worked }
         let turn = try await send(claims, content, enrolling: rest, until: end)
         return rest == nil ? turn : turn.joined(with: .worked)
     }
