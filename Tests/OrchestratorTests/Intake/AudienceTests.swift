@@ -379,16 +379,12 @@ struct AudienceTests {
             try await world.start(to: World.devices("d1"))
             let key = try #require(try await world.number("SELECT activity_key FROM activities"))
             try await world.enrol(key)
-            let before = try await world.snapshot(of: key)
+            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+            let claims = try await world.startClaims(under: lease)
             try await world.end()
-            let claims = StartClaims(
-                orchestrator: world.orchestrator,
-                activity: try #require(before),
-                delivery: .tokens,
-                contentState: CompactJSON(.object(World.state(0)))
-            )
-            #expect(try await claims.claim(dueBy: nil) == nil)
+            #expect(try await claims.claim(behind: .beginning, before: nil, isFirst: true) == nil)
             #expect(try await world.startState("d1") == "pending")
+            try await world.orchestrator.segments.release(lease)
             try await world.settle()
             #expect(try await world.startState("d1") == "cancelled")
         }
@@ -401,19 +397,15 @@ struct AudienceTests {
             try await world.start(to: World.devices("d1"))
             let key = try #require(try await world.number("SELECT activity_key FROM activities"))
             try await world.enrol(key)
+            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
             var claimed = 0
             // An app version that is met for the first time is judged for the newest state, and started at the next
             // look.
             for score in 1...2 as ClosedRange<Int64> {
-                let look = try #require(try await world.snapshot(of: key))
-                let claims = StartClaims(
-                    orchestrator: world.orchestrator,
-                    activity: look,
-                    delivery: .tokens,
-                    contentState: CompactJSON(.object(World.state(score - 1)))
-                )
+                let claims = try await world.startClaims(under: lease)
                 try await world.update(score: score)
-                claimed += try await claims.claim(dueBy: nil)?.starts.count ?? 0
+                let batch = try await claims.claim(behind: .beginning, before: nil, isFirst: true)
+                claimed += batch?.starts.count ?? 0
             }
             #expect(claimed == 1)
         }

@@ -1,3 +1,4 @@
+import ActivityModel
 import OrchestratorTestSupport
 import Postgres
 import TestSupport
@@ -35,6 +36,19 @@ extension World {
     func enrolStretch(under lease: SegmentLease) async throws -> Bool {
         let place = try #require(try await snapshot(of: lease.activityKey)?.enrolment)
         return try await orchestrator.enrolStretch(after: place, under: lease).rest != nil
+    }
+
+    /// The claims of starts with the newest change, as a worker makes them that looks now.
+    func startClaims(under lease: SegmentLease) async throws -> StartClaims {
+        let activity = try #require(try await snapshot(of: lease.activityKey))
+        let change = try #require(try await orchestrator.changes.stamped(activity.newest, under: lease))
+        return StartClaims(
+            orchestrator: orchestrator,
+            lease: lease,
+            activity: activity,
+            delivery: .tokens,
+            change: change
+        )
     }
 
     /// Registers devices that can be started, as many as asked for: `crowd1`, `crowd2`, and so on.
