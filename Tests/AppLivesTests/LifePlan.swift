@@ -124,7 +124,7 @@ struct PlayedLife: Sendable {
     /// How many cards were continued while nothing failed.
     let continued: Int
 
-    /// What is wrong with it; nil if nothing is.
+    /// The first broken promise, or the failure; nil if it was well.
     var fault: String? { failure ?? broken.first?.description }
 }
 

@@ -19,7 +19,7 @@ struct Push: Hashable, Sendable {
     }
 
     let kind: Kind
-    /// Whoever has it gets the push, unless the simulator has delivered that.
+    /// The phone or card with it gets the push. Empty if the simulator has delivered it.
     let token: String
     let activity: String
     /// In its content; 0 if it has none.

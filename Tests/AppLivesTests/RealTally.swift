@@ -173,7 +173,7 @@ final class RealTally: LifeServer {
     private func serve() async throws {
         let orchestrator = world.orchestrator
         try await orchestrator.segments.takeAnnouncements()
-        // Of several that are due at the same moment, any comes first.
+        // The database may name those that are due at the same moment in any order.
         let leases = try await orchestrator.segments.claim(limit: 100)
             .sorted { ($0.activityKey, $0.segment) < ($1.activityKey, $1.segment) }
         for lease in leases {

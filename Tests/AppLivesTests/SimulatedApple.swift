@@ -137,7 +137,8 @@ final class SimulatedPhones: LifeApple {
     }
 
     private static func retirement(of token: String?, _ now: ClockReading) -> [PhoneEffect] {
-        token.map { [.retire(token: $0, since: now.milliseconds)] } ?? []
+        guard let token else { return [] }
+        return [.retire(token: token, since: now.milliseconds)]
     }
 
     private static func issue(
@@ -231,8 +232,8 @@ final class SimulatedPhones: LifeApple {
 
     // MARK: Pushes
 
-    /// Takes the pushes that phones have received since the last call: phone by phone, because two that leave together come in
-    /// any order.
+    /// Takes the pushes that phones have received since the last call. It goes phone by phone, because pushes that leave together
+    /// arrive in any order.
     func take() -> [Push] {
         var pushes: [Push] = []
         for (phone, number) in numbers.enumerated() {

@@ -9,10 +9,10 @@ import Store
 import Synchronization
 import TestSupport
 
-/// What lives against Tally share, one after the other: a database, connections that have their plans, and Apple. Each life has
-/// an app of its own and finds no row of the one before.
+/// The parts that lives against Tally share, one after the other: a database, connections that have their plans, and Apple. Each
+/// life has its own app and finds empty tables.
 final class TallyLane {
-    /// After so many lives, the space is freed that their rows have taken. Then all plans are made anew.
+    /// The lane frees the space of old rows after so many lives. Then Postgres makes all plans anew.
     private static let livesPerReset = 25
 
     private let clock: LifeClock
@@ -82,8 +82,7 @@ final class TallyLane {
     }
 }
 
-/// The time of the lives of one lane, for everything but the phones' own clocks. It stands still until a life moves it, and only
-/// goes on.
+/// The time of the lives of one lane, for everything but the phones' own clocks. Only a life moves it, and never back.
 final class LifeClock: Sendable {
     private struct State {
         /// When the life began, in seconds since 1970.
@@ -117,7 +116,7 @@ final class LifeClock: Sendable {
     var uptime: Duration { .milliseconds(milliseconds - first * 1000) }
     var now: ContinuousClock.Instant { began + uptime }
 
-    /// What ``milliseconds`` is in seconds of the life.
+    /// Converts ``milliseconds`` to seconds of the life.
     func seconds(at milliseconds: Int64) -> Double {
         Double(milliseconds - state.withLock { $0.beginning } * 1000) / 1000
     }

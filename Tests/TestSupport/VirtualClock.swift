@@ -112,7 +112,7 @@ package struct VirtualClock: Sendable {
     }
 
     /// Removes all rows, and sets the clock. It takes a fraction of the time of ``reset(to:)``, and connections keep their
-    /// plans. What is removed still takes up space.
+    /// plans. But the rows still take up space.
     package func clear(to milliseconds: Int64) async throws {
         try await database.withConnection { connection in
             try await connection.executeScript(
