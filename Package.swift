@@ -346,8 +346,9 @@ let package = Package(
         .testTarget(
             name: "AppLivesTests",
             dependencies: [
-                "APITypes", "ActivityModel", "HTTP1Server", "HTTPAPI", "JSON", "Orchestrator",
-                "OrchestratorTestSupport", "Postgres", "Store", "TallyKit", "TestSupport", httpTypes, nioCore,
+                "APITypes", "APNSSimulator", "APNSTransport", "ActivityModel", "Cryptography", "HTTP1Server",
+                "HTTPAPI", "JSON", "Orchestrator", "OrchestratorTestSupport", "Postgres", "Reactor", "Schema",
+                "Store", "TLSEngine", "TallyKit", "TestSupport", httpTypes, logging, nioCore,
             ]
         ),
         .testTarget(name: "LibPQTests", dependencies: ["LibPQ", "Reactor", "TestSupport"]),

@@ -63,7 +63,7 @@ package final class Orchestrator: Sendable {
         )
         self.sender = sender
         doctor = Doctor(store: store, hosts: sender)
-        clock = DatabaseClock(database: database)
+        clock = DatabaseClock(database: database, now: { settings.now() })
         registry = Registry(store: store, clock: clock, wake: { [wakeUps] in wakeUps.signal() })
         // Twice, so that every other daemon has looked for work meanwhile.
         segments = SegmentStore(

@@ -81,6 +81,9 @@ package struct OrchestratorSettings: Sendable {
     /// Since the process has first asked.
     @Sendable package static func processTime() -> Duration { beginning.duration(to: .now) }
 
+    /// This machine's clock, as ``uptime`` says.
+    package func now() -> ContinuousClock.Instant { Self.beginning + uptime() }
+
     /// How often it is asked while there is nothing to do: a daemon at rest should use next to no CPU.
     package var pollIntervalAtRest: Duration { pollInterval * 5 }
 

@@ -22,8 +22,10 @@ extension Life {
 
     func live(steps: Int) async throws {
         phones.append(Phone(number: 1, vendor: "vendor-1", user: chance(80, .firstUser) ? users[0] : nil))
+        server.apple.addPhone()
         giveStartToken(0)
         try await run(0, inForeground: true)
+        if continueAfterHours != nil { try await beginLasting() }
         let total = Self.events.reduce(0) { $0 + $1.weight }
         for _ in 0..<steps {
             var random = dice.next(.step, nil)
@@ -40,6 +42,7 @@ extension Life {
         }
         for phone in phones.indices where phones[phone].isThere { try await wakeCalmly(phone) }
         for phone in phones.indices where phones[phone].isThere { try await wakeCalmly(phone) }
+        try await continueCalmly()
     }
 
     private func take(_ event: Event, on phone: Int) async throws {
@@ -65,9 +68,11 @@ extension Life {
         case .forceQuit:
             kill(phone)
             phones[phone].isForceQuit = true
+            server.apple.setForceQuit(true, phone)
         case .goOffline:
             note("phone\(phone) goes offline")
             phones[phone].isOnline = false
+            server.apple.setOnline(false, phone)
         case .goOnline: try await goOnline(phone)
         case .serverDown:
             note("Tally is away")
@@ -106,6 +111,7 @@ extension Life {
         guard !phones[phone].isOnline else { return }
         note("phone\(phone) is online")
         phones[phone].isOnline = true
+        server.apple.setOnline(true, phone)
         let inbox = phones[phone].inbox
         phones[phone].inbox = []
         for (push, until) in inbox where now < until {
@@ -115,6 +121,17 @@ extension Life {
     }
 
     // MARK: Activities
+
+    /// The backend begins an activity for everybody that lasts longer than a card.
+    private func beginLasting() async throws {
+        let id = "lasting-\(seed)"
+        note("the backend begins \(id) for everybody")
+        lasting = id
+        owners[id] = .some(nil)
+        running.append(id)
+        planChange(of: id, 0)
+        try await server.begin(id, users: nil)
+    }
 
     private func changeActivity(_ begins: Bool) async throws {
         var random = dice.next(.activity, nil)
@@ -126,7 +143,7 @@ extension Life {
             running.append(id)
             planChange(of: id, 0)
             try await server.begin(id, users: of)
-        } else if let id = running.randomElement(using: &random) {
+        } else if let id = running.filter({ $0 != lasting }).randomElement(using: &random) {
             note("the backend ends \(id)")
             running.removeAll { $0 == id }
             try await server.end(id, atOnce: random.hits(50))
@@ -172,7 +189,15 @@ extension Life {
         if random.hits(10) { return deliver(.notStarted(activity: id), to: phone) }
         phones[phone].dismissed.remove(id)
         phones[phone].swiped.remove(id)
-        let card = addCard(of: id, isAppStarted: true, isScheduled: random.hits(30), revision: 1, on: phone)
+        let number = server.apple.addCard(on: phone)
+        let card = addCard(
+            of: id,
+            number: number,
+            isAppStarted: true,
+            isScheduled: random.hits(30),
+            revision: 1,
+            on: phone
+        )
         watch(card, on: phone)
     }
 
@@ -273,6 +298,7 @@ extension Life {
         )
         note("a backup is restored on another phone, \(other.kept == nil ? "without" : "with") what TallyKit keeps")
         phones.append(other)
+        server.apple.addPhone()
         giveStartToken(1)
         if random.hits(40) {
             kill(phone)

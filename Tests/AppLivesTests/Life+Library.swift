@@ -44,6 +44,7 @@ extension Life {
         case .problem(let problem): note("problem: \(problem)")
         case .ended(let ending):
             note("the app hears that \(ending.card) was ended by \(ending.cause)")
+            phones[phone].endsTold.insert(ending.card)
             check(ending, on: phone)
         }
     }

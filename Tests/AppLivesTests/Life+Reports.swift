@@ -23,9 +23,6 @@ extension Life {
         }
     }
 
-    /// A little more than the time after which Tally repeats a start without an answer.
-    private static let startRepeat: Double = 121
-
     func send(_ report: Report, from phone: Int, _ epoch: Int) {
         checkNews(of: report, from: phone)
         checkReceipts(of: report, from: phone)
@@ -108,11 +105,16 @@ extension Life {
 
     func deliverPushes() async throws {
         for push in try await server.work() {
-            // Tally looks again when the start is to be repeated.
-            if case .start = push.kind { plan(.look, on: 0, in: Self.startRepeat, epoch: nil) }
+            watchContinuation(by: push)
+            if case .ignored(let why) = push.kind {
+                note("phone\(push.landing?.phone ?? 0) ignores a push: \(why)")
+                continue
+            }
             // Some are late, whatever the reason.
             let delay = seconds(0.1...2, or: 2...300, percent: 10, push.kind == .update ? .content : .push)
-            for phone in phones.indices { plan(.push(push), on: phone, in: delay, epoch: nil) }
+            for phone in phones.indices where push.landing?.phone ?? phone == phone {
+                plan(.push(push), on: phone, in: delay, epoch: nil)
+            }
         }
     }
 }

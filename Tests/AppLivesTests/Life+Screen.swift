@@ -57,6 +57,11 @@ extension Life {
         let others = phones[phone].cards.contains { $0.activity == card.activity && $0.id != id && $0.stays }
         // Nobody updates the card of an activity that has ended.
         guard running.contains(card.activity), !others, !phones[phone].swiped.contains(card.activity) else { return }
+        // If it is unknown how old the card before is, no library can tell whether this one continues it.
+        let isOfUnknownAge = phones[phone].cards.contains {
+            $0.activity == card.activity && $0.id != id && $0.hasClockChanged
+        }
+        guard continueAfterHours == nil || !isOfUnknownAge else { return }
         if card.isAppStarted ? card.startedAt > phones[phone].leftAt ?? -1 : isWanted(card, on: phone) {
             breaks(.wantedStays, "\(id) of \(card.activity)")
         }

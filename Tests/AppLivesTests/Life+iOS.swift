@@ -6,7 +6,10 @@ extension Life {
 
     /// Launches the app, or lets it go on where it was suspended.
     func run(_ phone: Int, inForeground: Bool) async throws {
-        if inForeground { phones[phone].isForceQuit = false }
+        if inForeground, phones[phone].isForceQuit {
+            phones[phone].isForceQuit = false
+            server.apple.setForceQuit(false, phone)
+        }
         if phones[phone].process == nil {
             launch(phone, inForeground: inForeground)
         } else {
@@ -216,6 +219,7 @@ extension Life {
 
     func giveStartToken(_ phone: Int) {
         let token = newToken("a", on: phone)
+        server.apple.give(token, inPlaceOf: phones[phone].startToken, to: phone)
         phones[phone].startToken = token
         phones[phone].process?.isStartTokenTold = false
         note("iOS gives phone\(phone) the start token \(token)")
@@ -226,17 +230,21 @@ extension Life {
         guard let index = phones[phone].card(id), phones[phone].cards[index].isLive else { return }
         let token = newToken("b", on: phone)
         note("iOS gives \(id) the token \(token)")
+        server.apple.give(token, to: phones[phone].cards[index], on: phone)
         phones[phone].cards[index].token = token
         phones[phone].cards[index].tokenAt = now
         phones[phone].cards[index].isTokenTold = false
         announce(.token(card: id, token), on: phone)
     }
 
+    /// `age`: for how long Apple has counted its eight hours.
     func addCard(
         of activity: String,
+        number: Int,
         isAppStarted: Bool,
         isScheduled: Bool = false,
         revision: Int,
+        age: Double = 0,
         on phone: Int
     ) -> String {
         let name = "card\(phones[phone].number)"
@@ -244,6 +252,7 @@ extension Life {
         phones[phone].cards.append(
             PhoneCard(
                 id: id,
+                number: number,
                 activity: activity,
                 startedAt: now,
                 isAppStarted: isAppStarted,
@@ -256,7 +265,7 @@ extension Life {
             phones[phone].cards[index].state = .pending
             plan(.cardBegins(id), on: phone, in: seconds(10...40_000, .beginning, phone), epoch: nil)
         } else {
-            plan(.cardAges(id), on: phone, in: Self.longestCard, epoch: nil)
+            plan(.cardAges(id), on: phone, in: Self.longestCard - age, epoch: nil)
         }
         let delay = seconds(0...2, or: 5...100, percent: 10, .cardToken, phone)
         plan(.cardToken(id), on: phone, in: delay, epoch: nil)
@@ -276,6 +285,7 @@ extension Life {
     func begin(_ id: String, on phone: Int) {
         guard let index = phones[phone].card(id), phones[phone].cards[index].state == .pending else { return }
         note("\(id) begins")
+        phones[phone].cards[index].number = server.apple.begin(phones[phone].cards[index], on: phone)
         phones[phone].cards[index].state = .active
         phones[phone].cards[index].begunAt = now
         plan(.cardAges(id), on: phone, in: Self.longestCard, epoch: nil)
@@ -289,6 +299,7 @@ extension Life {
         if phones[phone].cards[index].cause == nil {
             phones[phone].cards[index].cause = cause
             phones[phone].cards[index].goneAt = now
+            server.apple.end(phones[phone].cards[index], on: phone)
         }
         announce(.state(card: id, state), on: phone)
     }
@@ -313,22 +324,38 @@ extension Life {
         }
         switch push.kind {
         case .start:
-            guard phones[phone].startToken == push.token else { return }
-            let id = addCard(of: push.activity, isAppStarted: false, revision: push.revision, on: phone)
+            guard push.landing != nil || phones[phone].startToken == push.token else { return }
+            forgiveLateSwipe(of: push.activity, on: phone, before: push.sentAt)
+            let id = addCard(
+                of: push.activity,
+                number: push.landing?.card ?? 0,
+                isAppStarted: false,
+                revision: push.revision,
+                age: push.landing == nil ? 0 : now - push.sentAt,
+                on: phone
+            )
             note("a push starts \(id) of \(push.activity) on phone\(phone)")
             announce(.appeared(card: id), on: phone)
             wakenByStart.append(phone)
         case .update:
-            for card in phones[phone].cards where card.token == push.token && card.isLive {
-                show(push.revision, on: card.id, of: phone)
-            }
+            for card in reached(by: push, on: phone) { show(push.revision, on: card.id, of: phone) }
         case .end(let atOnce):
-            for card in phones[phone].cards where card.token == push.token && card.isLive {
+            for card in reached(by: push, on: phone) {
                 note("a push ends \(card.id)")
                 show(push.revision, on: card.id, of: phone)
                 turn(card.id, on: phone, .ended, by: .system)
                 plan(.leaveScreen(card.id), on: phone, in: atOnce ? 0.2 : 4 * 3600, epoch: nil)
             }
+        case .ignored: break
+        }
+    }
+
+    /// The live cards that a push changes or ends.
+    func reached(by push: Push, on phone: Int) -> [PhoneCard] {
+        phones[phone].cards.filter { card in
+            guard card.isLive else { return false }
+            if let landing = push.landing { return landing.phone == phone && landing.card == card.number }
+            return card.token == push.token
         }
     }
 }

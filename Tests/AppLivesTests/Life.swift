@@ -20,6 +20,8 @@ final class Life {
     let beginning: Double
     let kind: LibraryKind
     let server: any LifeServer
+    /// After so many hours Tally continues a card; nil: never.
+    let continueAfterHours: Int?
     var dice: Dice
     private(set) var now: Double = 0
     private var agenda: [Entry] = []
@@ -30,6 +32,10 @@ final class Life {
     var owners: [String: [String]?] = [:]
     /// Those that have not ended.
     var running: [String] = []
+    /// One that runs to the end of the life, so that its cards are continued.
+    var lasting: String?
+    /// How many cards were continued while nothing failed.
+    var continued = 0
     /// Those that an app was faster with than its backend.
     var late: [String] = []
     var isServerDown = false
@@ -42,11 +48,18 @@ final class Life {
     var wakenByStart: [Int] = []
     var ticketsAsked: [AskedTicket] = []
 
-    init(seed: UInt64, kind: LibraryKind, server: any LifeServer, beginning: Double) {
+    init(
+        seed: UInt64,
+        kind: LibraryKind,
+        server: any LifeServer,
+        beginning: Double,
+        continueAfterHours: Int? = nil
+    ) {
         self.seed = seed
         self.kind = kind
         self.server = server
         self.beginning = beginning
+        self.continueAfterHours = continueAfterHours
         dice = Dice(seed: seed)
     }
 
@@ -81,10 +94,12 @@ final class Life {
     func pass(_ seconds: Double) async throws {
         let end = now + seconds
         try await deliverPushes()
-        while let next = agenda.first, next.at <= end {
-            agenda.removeFirst()
-            try await move(to: max(now, next.at))
-            try await happen(next)
+        while let time = [agenda.first?.at, server.nextWork].compactMap(\.self).min(), time <= end {
+            try await move(to: max(now, time))
+            if let next = agenda.first, next.at <= time {
+                agenda.removeFirst()
+                try await happen(next)
+            }
             try await deliverPushes()
         }
         try await move(to: end)
@@ -140,7 +155,7 @@ final class Life {
             plan(.leaveScreen(card), on: phone, in: 4 * 3600, epoch: nil)
         case .leaveScreen(let card): turn(card, on: phone, .dismissed, by: .system)
         case .endByApp(let card): turn(card, on: phone, .dismissed, by: .app)
-        case .look: break
+        case .overlapEnds(let card): checkOverlap(card, on: phone)
         }
         try await askForTickets()
     }

@@ -7,15 +7,28 @@ struct Push: Hashable, Sendable {
         case update
         /// Whether the card leaves the screen with it.
         case end(atOnce: Bool)
+        /// The phone does nothing with it.
+        case ignored(why: String)
+    }
+
+    /// Where the simulator has delivered it.
+    struct Landing: Hashable, Sendable {
+        let phone: Int
+        /// ``PhoneCard/number``; nil: none.
+        let card: Int?
     }
 
     let kind: Kind
+    /// The phone or card with it gets the push. Empty if the simulator has delivered it.
     let token: String
     let activity: String
-    /// In its content.
+    /// In its content; 0 if it has none.
     let revision: Int
+    /// When it left, in seconds of the life.
+    let sentAt: Double
     /// Seconds for which Apple keeps it for a phone that is offline.
     let keptFor: Double
+    var landing: Landing?
 }
 
 /// What Tally knows of a phone.
@@ -37,6 +50,8 @@ enum KnownCard: Hashable, Sendable {
 
 /// Tally as lives meet it: the real services, or a small model of them.
 protocol LifeServer: AnyObject {
+    var apple: any LifeApple { get }
+
     /// The life's time, in seconds since its beginning.
     func setTime(_ seconds: Double) async throws
 
@@ -56,9 +71,34 @@ protocol LifeServer: AnyObject {
     ///
     /// - Returns: The pushes that left.
     func work() async throws -> [Push]
+    /// When something is due though nothing comes in, in seconds of the life; nil: never.
+    var nextWork: Double? { get }
 
     func knownPhone(_ device: String) async throws -> KnownPhone?
     func knownCard(_ activity: String, on device: String) async throws -> KnownCard
     /// The newest revision that a receipt named; 0 without one.
     func shownRevision(_ activity: String, on device: String) async throws -> Int
+}
+
+/// Apple as lives meet it. It is told what happens on phones, because that decides what becomes of pushes.
+protocol LifeApple: AnyObject {
+    /// There is another phone. They count from 0.
+    func addPhone()
+    /// iOS gives a start token in the place of another.
+    func give(_ token: String, inPlaceOf old: String?, to phone: Int)
+    /// iOS gives a card an update token. The card still has the one before.
+    func give(_ token: String, to card: PhoneCard, on phone: Int)
+    /// The app starts a card.
+    ///
+    /// - Returns: Its ``PhoneCard/number``.
+    func addCard(on phone: Int) -> Int
+    /// A scheduled card begins.
+    ///
+    /// - Returns: Its number from now on.
+    func begin(_ card: PhoneCard, on phone: Int) -> Int
+    /// A card takes no pushes any more.
+    func end(_ card: PhoneCard, on phone: Int)
+    func setOnline(_ isOnline: Bool, _ phone: Int)
+    /// The user quits the app, or opens it after that.
+    func setForceQuit(_ isForceQuit: Bool, _ phone: Int)
 }

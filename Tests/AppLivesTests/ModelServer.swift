@@ -18,8 +18,11 @@ final class ModelServer: LifeServer {
         var token: String?
         var isGone = false
         var generation = 0
-        var isLeaving = false
         var isPending = false
+        var startedAt: Double
+        var reportedAt: Double
+        /// Ids of the cards that it continues.
+        var past: Set<String> = []
     }
 
     private struct Start {
@@ -48,15 +51,28 @@ final class ModelServer: LifeServer {
     private static let startRetry: Double = 120
     private static let startExpiration: Double = 600
     private static let updateExpiration: Double = 8 * 3600
+    /// No card is continued that was reported so short a time ago.
+    private static let rest: Double = 2_700
 
     let beginning: Double
+    /// The policy of all activities; nil: no card is continued.
+    let continueAfterHours: Int?
     private var now: Double = 0
     private var devices: [String: Device] = [:]
     private var activities: [String: Activity] = [:]
     private var tickets: [String: TicketFacts] = [:]
     private var pushes: [Push] = []
+    private var hasNews = false
+    private(set) var nextWork: Double?
+    /// Tokens that Apple calls dead.
+    private var dead: Set<String> = []
 
-    init(beginning: Double) { self.beginning = beginning }
+    init(beginning: Double, continueAfterHours: Int? = nil) {
+        self.beginning = beginning
+        self.continueAfterHours = continueAfterHours
+    }
+
+    var apple: any LifeApple { self }
 
     func setTime(_ seconds: Double) { now = seconds }
 
@@ -67,6 +83,7 @@ final class ModelServer: LifeServer {
     }
 
     func take(_ report: Report, isNumbered: Bool) -> Answer {
+        hasNews = true
         guard let ticket = tickets[report.ticket], now < ticket.until else { return Answer(status: 401) }
         guard ticket.request.deviceID == report.deviceID else { return Answer(status: 403) }
         if case .activity(let id) = report.subject, !isMeant(ticket, id) { return Answer(status: 403) }
@@ -142,13 +159,20 @@ final class ModelServer: LifeServer {
     private func take(_ news: CardNews, _ report: Report, _ isNumbered: Bool) -> Answer {
         guard let activity = report.subject.activity else { return Answer(status: 404) }
         let id = report.deviceID
-        var card = activities[activity]?.cards[id] ?? Card()
+        let startedAt = activities[activity]?.starts[id]?.sentAt ?? now
+        var card = activities[activity]?.cards[id] ?? Card(startedAt: startedAt, reportedAt: now)
         if isNumbered, report.number < card.generation { return Self.stale("stale_generation") }
         activities[activity]?.starts[id, default: Start(sentAt: now)].isSettled = true
+        if card.past.contains(news.card) {
+            if case .token(let token) = news.reach { send(.end(atOnce: true), of: activity, to: token, 0) }
+            return Self.accepted
+        }
         // The end of one card says nothing of another.
         if news.reach == .gone, let id = card.id, id != news.card { return Self.accepted }
         if isNumbered { card.generation = report.number }
-        card.id = news.card
+        // Another card, or one that has begun.
+        if card.id ?? news.card != news.card || (card.isPending && news.isPending != true) { card.startedAt = now }
+        (card.id, card.reportedAt) = (news.card, now)
         switch news.reach {
         case .gone: (card.token, card.isGone) = (nil, true)
         case .token(let token): (card.token, card.isGone) = (token, false)
@@ -163,6 +187,7 @@ final class ModelServer: LifeServer {
     // MARK: The backend
 
     func begin(_ id: String, users: [String]?) {
+        hasNews = true
         activities[id] = Activity(users: users)
         for device in devices.keys.sorted() { enrol(device, in: id) }
     }
@@ -178,19 +203,26 @@ final class ModelServer: LifeServer {
         guard let activity = activities[id], activity.revision > 1, let token = activity.cards[device]?.token else {
             return
         }
+        send(.update, of: id, to: token, activity.revision)
+    }
+
+    private func send(_ kind: Push.Kind, of activity: String, to token: String, _ revision: Int) {
+        let keptFor = kind == .start ? Self.startExpiration : Self.updateExpiration
         pushes.append(
             Push(
-                kind: .update,
+                kind: kind,
                 token: token,
-                activity: id,
-                revision: activity.revision,
-                keptFor: Self.updateExpiration
+                activity: activity,
+                revision: revision,
+                sentAt: now,
+                keptFor: keptFor
             )
         )
     }
 
     func end(_ id: String, atOnce: Bool) {
         guard activities[id]?.isEnded == false else { return }
+        hasNews = true
         activities[id]?.revision += 1
         activities[id]?.isEnded = true
         activities[id]?.endsAtOnce = atOnce
@@ -199,48 +231,93 @@ final class ModelServer: LifeServer {
 
     private func sendEnd(_ id: String, to device: String) {
         guard let activity = activities[id], let token = activity.cards[device]?.token else { return }
-        pushes.append(
-            Push(
-                kind: .end(atOnce: activity.endsAtOnce),
-                token: token,
-                activity: id,
-                revision: activity.revision,
-                keptFor: Self.updateExpiration
-            )
-        )
+        send(.end(atOnce: activity.endsAtOnce), of: id, to: token, activity.revision)
         activities[id]?.cards[device]?.token = nil
         activities[id]?.cards[device]?.isGone = true
+    }
+
+    private func isMeant(_ activity: Activity, for device: String) -> Bool {
+        activity.users == nil || devices[device]?.user.map { activity.users?.contains($0) == true } == true
     }
 
     /// An audience is a standing rule.
     private func enrol(_ device: String, in id: String) {
         guard let activity = activities[id], !activity.isEnded, activity.starts[device] == nil,
-            activity.cards[device] == nil
+            activity.cards[device] == nil, isMeant(activity, for: device),
+            devices[device]?.startTokens["Game"] != nil
         else { return }
-        let isMeant =
-            activity.users == nil || devices[device]?.user.map { activity.users?.contains($0) == true } == true
-        guard isMeant, devices[device]?.startTokens["Game"] != nil else { return }
         activities[id]?.starts[device] = Start(sentAt: now)
         sendStart(id, to: device)
     }
 
     private func sendStart(_ id: String, to device: String) {
         guard let token = devices[device]?.startTokens["Game"], let revision = activities[id]?.revision else { return }
-        pushes.append(
-            Push(kind: .start, token: token, activity: id, revision: revision, keptFor: Self.startExpiration)
+        send(.start, of: id, to: token, revision)
+    }
+
+    // MARK: As time passes
+
+    /// What time brings to one device of an activity.
+    private struct Due {
+        let at: Double
+        let activity: String
+        let device: String
+        let isContinuation: Bool
+    }
+
+    /// In the order of activities and devices.
+    private var due: [Due] {
+        var due: [Due] = []
+        for (id, activity) in activities.sorted(by: { $0.key < $1.key }) where !activity.isEnded {
+            for device in devices.keys.sorted() where isMeant(activity, for: device) {
+                if let start = activity.starts[device], !start.isSettled, start.repeats == 0 {
+                    let time = start.sentAt + Self.startRetry
+                    due.append(Due(at: time, activity: id, device: device, isContinuation: false))
+                }
+                if let card = activity.cards[device], let time = continuation(of: card, on: device) {
+                    due.append(Due(at: time, activity: id, device: device, isContinuation: true))
+                }
+            }
+        }
+        return due
+    }
+
+    /// Tally asks Apple for the card before it continues it.
+    private func continuation(of card: Card, on device: String) -> Double? {
+        let end = card.startedAt + Life.longestCard
+        guard let continueAfterHours, let token = card.token, !dead.contains(token), !card.isPending, now < end,
+            devices[device]?.startTokens["Game"] != nil
+        else { return nil }
+        let time = max(card.startedAt + Double(continueAfterHours) * 3600, card.reportedAt + Self.rest)
+        return time < end ? time : nil
+    }
+
+    /// A new card is started, and then the old one is ended. Only a report of the new one is a report of that row.
+    private func continueCard(of id: String, on device: String) {
+        guard let card = activities[id]?.cards[device], let token = card.token else { return }
+        activities[id]?.starts[device] = Start(sentAt: now, isSettled: true)
+        sendStart(id, to: device)
+        send(.end(atOnce: true), of: id, to: token, 0)
+        activities[id]?.cards[device] = Card(
+            generation: card.generation,
+            startedAt: now,
+            reportedAt: now,
+            past: card.past.union([card.id].compactMap(\.self))
         )
     }
 
     func work() -> [Push] {
-        for (id, activity) in activities.sorted(by: { $0.key < $1.key }) where !activity.isEnded {
-            for (device, start) in activity.starts.sorted(by: { $0.key < $1.key })
-            where !start.isSettled && start.repeats == 0 && now - start.sentAt > Self.startRetry {
-                let isMeant =
-                    activity.users == nil || devices[device]?.user.map { activity.users?.contains($0) == true } == true
-                guard isMeant else { continue }
-                activities[id]?.starts[device]?.repeats = 1
-                sendStart(id, to: device)
+        if hasNews || now >= nextWork ?? .infinity {
+            hasNews = false
+            for work in due where work.at <= now {
+                if work.isContinuation {
+                    continueCard(of: work.activity, on: work.device)
+                } else {
+                    activities[work.activity]?.starts[work.device]?.repeats = 1
+                    sendStart(work.activity, to: work.device)
+                }
             }
+            nextWork = due.map(\.at).min()
         }
         defer { pushes = [] }
         return pushes
@@ -256,4 +333,21 @@ final class ModelServer: LifeServer {
     }
 
     func shownRevision(_ activity: String, on device: String) -> Int { activities[activity]?.shown[device] ?? 0 }
+}
+
+/// Lives play Apple themselves. Tally only hears of it which tokens are dead.
+extension ModelServer: LifeApple {
+    func give(_ token: String, to card: PhoneCard, on phone: Int) { end(card, on: phone) }
+
+    func end(_ card: PhoneCard, on phone: Int) {
+        hasNews = true
+        if let token = card.token { dead.insert(token) }
+    }
+
+    func addPhone() {}
+    func give(_ token: String, inPlaceOf old: String?, to phone: Int) {}
+    func addCard(on phone: Int) -> Int { 0 }
+    func begin(_ card: PhoneCard, on phone: Int) -> Int { 0 }
+    func setOnline(_ isOnline: Bool, _ phone: Int) {}
+    func setForceQuit(_ isForceQuit: Bool, _ phone: Int) {}
 }

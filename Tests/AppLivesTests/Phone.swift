@@ -10,6 +10,8 @@ enum TrueCause: String, Sendable {
 /// A card as iOS has it.
 struct PhoneCard: Sendable {
     let id: String
+    /// Its number at the simulator.
+    var number: Int
     let activity: String
     let startedAt: Double
     let isAppStarted: Bool
@@ -162,6 +164,10 @@ struct Phone {
     var sentInWake: [News: Int] = [:]
     /// Whether it had a calm wake.
     var hasWoken = false
+    /// Cards that others continue, and that Tally has not ended so far.
+    var overlaps: Set<String> = []
+    /// Cards of which the app was told that they ended.
+    var endsTold: Set<String> = []
 
     /// Another user is there now, or nobody.
     mutating func forgetUser() {
@@ -196,6 +202,6 @@ enum Happening {
     case cardAges(String)
     case leaveScreen(String)
     case endByApp(String)
-    /// Tally looks at what is due.
-    case look
+    /// Tally must have ended a card that another continues.
+    case overlapEnds(String)
 }

@@ -6,7 +6,7 @@ struct BrokenPromise: Error, Hashable, CustomStringConvertible {
     var description: String { "\(promise.rawValue): \(detail)" }
 }
 
-/// What TallyKit promises.
+/// What TallyKit promises, and Tally to its cards.
 enum Promise: String, CaseIterable, Sendable {
     case startTokenKnown = "Tally knows the start token within one wake"
     case cardKnown = "Tally knows the card's token within one wake"
@@ -21,5 +21,8 @@ enum Promise: String, CaseIterable, Sendable {
     case twoPhones = "two phones are two devices"
     case receiptTrue = "a receipt says what a card has shown, and since when"
     case receiptKnown = "Tally knows within one wake what a card of the sample shows"
+    case continued = "a long activity goes on with a new card, and within five seconds with it alone"
+    case notContinued = "a card that was swiped away is not continued"
+    case continuationTold = "the app is told that a card has gone which another continues"
     case quiet = "an app that has nothing new to say is quiet"
 }

@@ -5,40 +5,45 @@ import HTTP1Server
 import HTTPTypes
 import JSON
 import NIOCore
-import Orchestrator
 import OrchestratorTestSupport
 import Postgres
-import Synchronization
 import TestSupport
-import Testing
 
 @testable import HTTPAPI
+@testable import Orchestrator
 @testable import TallyKit
 
-/// Tally itself in this process: its routes, its services, and Postgres. A recorder takes Apple's place.
+/// Tally itself in this process: its routes, its services, and Postgres. The simulator takes Apple's place.
 ///
-/// Its time follows the life's: whatever stands in the database is made older. Only tickets would not notice, so their
-/// expiry is checked here.
+/// All of them have the life's time. A daemon looks for work at fixed intervals, and in between when it has accepted
+/// something. This one looks when something is due, so it needs no intervals.
 final class RealTally: LifeServer {
-    /// Between two looks at what is due, nothing having come in.
-    private static let pause: Double = 5
-    private static let ticketLife: Double = 3600
+    struct NeverRests: Error {}
 
+    private static let beginning = LifePlan.beginning
+    private static let ticketLife: Int64 = 3_600
+    /// So often work may lead to other work that is due at the same moment.
+    private static let mostRounds = 300
+
+    let apple: any LifeApple
+    private let phones: SimulatedPhones
     private let world: World
     private let responder: Responder
     private let clock: LifeClock
-    private let beginning: Double
-    private var passed: Int64 = 0
-    private var tickets: [String: Double] = [:]
+    private let databaseClock: VirtualClock
+    /// The time that the database has, in milliseconds since 1970.
+    private var databaseTime: Int64
     private var hasNews = false
-    private var lastLook = 0.0
+    private(set) var nextWork: Double?
     private var changes = 0
 
-    init(_ world: World, beginning: Double) {
+    init(_ world: World, _ phones: SimulatedPhones, _ clock: LifeClock, _ databaseClock: VirtualClock) {
         self.world = world
-        self.beginning = beginning
-        let clock = LifeClock()
+        self.phones = phones
         self.clock = clock
+        self.databaseClock = databaseClock
+        apple = phones
+        databaseTime = clock.milliseconds
         let limits = RateLimits(requestsPerSecond: nil, now: { clock.now })
         let metrics = PrometheusMetrics()
         responder = Responder(
@@ -52,16 +57,18 @@ final class RealTally: LifeServer {
 
     func setTime(_ seconds: Double) { clock.seconds = seconds }
 
+    /// The database gets the life's time.
     private func catchUp() async throws {
-        let seconds = Int64(clock.seconds) - passed
-        guard seconds > 0 else { return }
-        try await world.pass(seconds)
-        passed += seconds
+        let time = clock.milliseconds
+        guard time > databaseTime else { return }
+        try await databaseClock.set(time)
+        databaseTime = time
     }
 
     // MARK: The app
 
     func ticket(_ request: TicketRequest, user: String?) async throws -> Ticket {
+        try await catchUp()
         let answer = try await world.orchestrator.createTicket(
             world.app,
             RegistrationTicketRequest(
@@ -69,18 +76,14 @@ final class RealTally: LifeServer {
                 deviceID: DeviceID(stored: request.deviceID),
                 userID: request.signedOut ? nil : user.map { UserID(stored: $0) },
                 activities: request.activities?.map { ActivityID(stored: $0) },
-                ttlSeconds: RegistrationTicketRequest.maximumSeconds
+                ttlSeconds: Self.ticketLife
             )
         )
-        tickets[answer.ticket] = clock.seconds + Self.ticketLife
-        return Ticket(
-            answer.ticket,
-            expiresAt: Date(timeIntervalSince1970: beginning + clock.seconds + Self.ticketLife)
-        )
+        let end = Self.beginning + clock.seconds + Double(Self.ticketLife)
+        return Ticket(answer.ticket, expiresAt: Date(timeIntervalSince1970: end))
     }
 
     func take(_ report: Report, isNumbered: Bool) async throws -> Answer {
-        guard clock.seconds < tickets[report.ticket] ?? 0 else { return Answer(status: 401) }
         try await catchUp()
         hasNews = true
         let body = ByteBuffer(bytes: try report.body())
@@ -132,33 +135,51 @@ final class RealTally: LifeServer {
         _ = try? await world.orchestrator.end(world.app, ActivityID(stored: activity), request, origin: nil)
     }
 
+    // MARK: Work
+
     func work() async throws -> [Push] {
-        guard hasNews || clock.seconds - lastLook >= Self.pause else { return [] }
-        try await catchUp()
-        hasNews = false
-        lastLook = clock.seconds
-        try await world.settle()
-        _ = try await world.watchCards()
-        return world.recorder.take().compactMap(Self.push)
+        if hasNews || clock.seconds >= nextWork ?? .infinity {
+            try await catchUp()
+            hasNews = false
+            try await doWhatIsDue()
+        }
+        return phones.take()
     }
 
-    private static func push(_ sent: Recorder.Push) -> Push? {
-        let stamp = sent.aps["timestamp"]?.int64 ?? 0
-        let keptFor = Double(max(0, (sent.expiration ?? stamp) - stamp))
-        let kind: Push.Kind
-        switch sent.event {
-        case "start": kind = .start
-        case "update": kind = .update
-        case "end": kind = .end(atOnce: sent.aps["dismissal-date"]?.int64.map { $0 <= stamp + 1 } == true)
-        default: return nil
+    /// When the first work of each kind is due, in milliseconds since 1970.
+    private static let question: Query = {
+        let times = [WorkKind.segments, .cards].map { "ceil(extract(epoch FROM (\($0.earliest))) * 1000)::int8" }
+        return Query(unescaped: "SELECT \(times.joined(separator: ", "))")
+    }()
+
+    /// Does it as the services of a daemon do: the dispatcher, and the watcher of cards.
+    private func doWhatIsDue() async throws {
+        for _ in 0..<Self.mostRounds {
+            let due = try await world.database.query(Self.question).decoded(as: (Int64?, Int64?).self).first
+            let (segments, cards) = (due?.0 ?? .max, due?.1 ?? .max)
+            if segments <= databaseTime {
+                try await serve()
+            } else if cards <= databaseTime {
+                _ = try await world.watchCards()
+            } else {
+                let next = min(segments, cards)
+                nextWork = next == .max ? nil : clock.seconds(at: next)
+                return
+            }
         }
-        return Push(
-            kind: kind,
-            token: sent.destination,
-            activity: sent.aps["attributes"]?.object?["home"]?.string ?? "",
-            revision: sent.score.map { Int($0) } ?? 0,
-            keptFor: keptFor
-        )
+        throw NeverRests()
+    }
+
+    private func serve() async throws {
+        let orchestrator = world.orchestrator
+        try await orchestrator.segments.takeAnnouncements()
+        // The database may name those that are due at the same moment in any order.
+        let leases = try await orchestrator.segments.claim(limit: 100)
+            .sorted { ($0.activityKey, $0.segment) < ($1.activityKey, $1.segment) }
+        for lease in leases {
+            let segments = [LeasedSegment(lease: lease)]
+            _ = await SegmentGroup(orchestrator: orchestrator, slot: nil, segments: segments).run()
+        }
     }
 
     // MARK: What Tally knows
@@ -188,17 +209,4 @@ final class RealTally: LifeServer {
         let page = try? await world.orchestrator.subscriptions(world.app, ActivityID(stored: activity), PageRequest())
         return page?.items.first { $0.deviceID.rawValue == device }?.shownRevision.map { Int($0) } ?? 0
     }
-}
-
-/// The time of a life, for the daemon's own clocks.
-final class LifeClock: Sendable {
-    private let began = ContinuousClock.now
-    private let passed = Mutex(0.0)
-
-    /// Since the beginning of the life.
-    var seconds: Double {
-        get { passed.withLock { $0 } }
-        set { passed.withLock { $0 = newValue } }
-    }
-    var now: ContinuousClock.Instant { began + .seconds(seconds) }
 }

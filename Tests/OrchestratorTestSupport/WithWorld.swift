@@ -82,8 +82,9 @@ extension World {
         }
     }
 
-    fileprivate func prepare(_ policy: Policy) async throws {
-        _ = try await orchestrator.putApp(app, .production(key: P256PrivateKey.generate().pem()))
+    /// Registers the app and its type. `key`: the signing key in PEM; nil: a new one.
+    package func prepare(_ policy: Policy, key: String? = nil) async throws {
+        _ = try await orchestrator.putApp(app, .production(key: key ?? P256PrivateKey.generate().pem()))
         let state =
             #"{"type":"object","properties":{"score":{"type":"integer"},"note":{"type":"string"}},"required":["score"]}"#
         let attributes = #"{"type":"object","properties":{"home":{"type":"string"}},"required":["home"]}"#

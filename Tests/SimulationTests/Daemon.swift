@@ -2,6 +2,7 @@ import Cryptography
 import Logging
 import Postgres
 import Synchronization
+import TestSupport
 
 @testable import Orchestrator
 @testable import Store

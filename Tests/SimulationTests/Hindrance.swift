@@ -1,4 +1,5 @@
 import Postgres
+import TestSupport
 
 /// Faults of statements in a transaction. A slow statement, or one that waits for a lock, lets time pass while the
 /// transaction is open. The server may also cancel a statement, and the transaction is rolled back.

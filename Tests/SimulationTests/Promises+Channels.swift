@@ -1,4 +1,5 @@
 import Postgres
+import TestSupport
 
 /// What must hold of channels at the end of every run.
 extension Universe {

@@ -1,5 +1,6 @@
 import ActivityModel
 import Postgres
+import TestSupport
 
 @testable import APNSTransport
 @testable import Orchestrator

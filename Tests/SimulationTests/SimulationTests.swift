@@ -1,5 +1,4 @@
 import Foundation
-import Logging
 import Postgres
 import Schema
 import TestSupport
@@ -94,31 +93,10 @@ enum Simulation {
         await universe.finish()
     }
 
-    /// Lends a database with a clock, and connections to it for the daemons of all lives.
+    /// Lends a database with a clock, and connections to it for the daemons of all lives. A task that waits for its turn
+    /// has its connection already.
     private static func withClock<R>(_ body: (VirtualClock, Database) async throws -> R) async throws -> R {
         let migrations = try Schema.migrations.map { try Migration(number: $0.number, name: $0.name, sql: $0.sql) }
-        return try await withDatabase(migrations: migrations) { database in
-            let clock = VirtualClock(database: database)
-            try await clock.install()
-            guard let name = try await database.query("SELECT current_database()::text").first(as: String.self) else {
-                throw Plan.Malformed()
-            }
-            var configuration = Database.Configuration.patient
-            // A task that waits for its turn has its connection already.
-            configuration.maximumConnections = 200
-            let daemons = try await Database(
-                url: TestCluster.shared.url(database: name) + VirtualClock.sessionOptions,
-                configuration: configuration,
-                logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
-            )
-            let result: Result<R, any Error>
-            do {
-                result = .success(try await body(clock, daemons))
-            } catch {
-                result = .failure(error)
-            }
-            await daemons.shutDown()
-            return try result.get()
-        }
+        return try await VirtualClock.lend(migrations: migrations, connections: 200, body)
     }
 }

@@ -10,21 +10,26 @@ package final class DatabaseClock: Sendable {
 
     private let database: Database
     private let moments: ExpiringCache<Place, DatabaseMoment>
+    private let here: @Sendable () -> ContinuousClock.Instant
 
+    /// - Parameters:
+    ///   - database: Whose clock it is.
+    ///   - now: This machine's clock.
     package init(
         database: Database,
         now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock().now }
     ) {
         self.database = database
+        here = now
         moments = ExpiringCache(lifetime: .seconds(3), limit: 1, now: now)
     }
 
     /// The time of the database.
     package func now() async throws -> PGTimestamp {
-        if case .fresh(let moment) = moments.lookUp(.only) { return moment.time(of: .now) }
+        if case .fresh(let moment) = moments.lookUp(.only) { return moment.time(of: here()) }
         let generation = moments.generation
-        let moment = try await database.withConnection { try await DatabaseMoment.read(on: $0) }
+        let moment = try await database.withConnection { try await DatabaseMoment.read(on: $0, by: here) }
         moments.store(moment, for: .only, lookedUpIn: generation)
-        return moment.time(of: .now)
+        return moment.time(of: here())
     }
 }

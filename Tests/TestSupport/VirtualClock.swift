@@ -1,25 +1,61 @@
-import Postgres
+import Logging
+package import Postgres
 
-/// The time of a simulated database: it stands still until the simulation moves it.
+/// The time of a database in tests: it stands still until the test moves it.
 ///
 /// The daemons' SQL is the real one. In their sessions the schema `sim` comes before `pg_catalog`, so that `now()`,
 /// `clock_timestamp()` and `gen_random_uuid()` are found there first; columns' defaults are pointed to it once.
-struct VirtualClock: Sendable {
-    let database: Database
+package struct VirtualClock: Sendable {
+    package let database: Database
 
-    /// Where every run begins: 2026-06-11 16:00:00 UTC.
-    static let beginning: Int64 = 1_781_193_600_000
+    /// Where every run of the simulation begins: 2026-06-11 16:00:00 UTC.
+    package static let beginning: Int64 = 1_781_193_600_000
 
     /// What a daemon's connection string has to end with.
     ///
     /// Plans depend on nothing but the statement: neither on the values nor on how full the tables are just then, else
     /// one seed would not be one order of rows. They are kept as long as the connection.
-    static let sessionOptions =
+    private static let sessionOptions =
         "?options=-csearch_path%3Dsim%2Cpg_catalog%2Cpublic%20-cplan_cache_mode%3Dforce_generic_plan"
         + "%20-cenable_seqscan%3Doff%20-cjit%3Doff"
 
+    /// Lends a database that has such a clock, and connections to it for daemons.
+    ///
+    /// - Parameters:
+    ///   - migrations: As in ``withDatabase(migrations:configuration:_:)``.
+    ///   - connections: The most for the daemons.
+    ///   - body: Gets both, for as long as it runs.
+    /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws, or what went wrong with the server.
+    package static func lend<R>(
+        migrations: [Migration],
+        connections: Int,
+        _ body: (VirtualClock, Database) async throws -> R
+    ) async throws -> R {
+        try await withDatabase(migrations: migrations) { database in
+            let clock = VirtualClock(database: database)
+            try await clock.install()
+            let name = try await database.query("SELECT current_database()::text").first(as: String.self) ?? ""
+            var configuration = Database.Configuration.patient
+            configuration.maximumConnections = connections
+            let daemons = try await Database(
+                url: TestCluster.shared.url(database: name) + sessionOptions,
+                configuration: configuration,
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            )
+            let result: Result<R, any Error>
+            do {
+                result = .success(try await body(clock, daemons))
+            } catch {
+                result = .failure(error)
+            }
+            await daemons.shutDown()
+            return try result.get()
+        }
+    }
+
     /// Makes the clock in a database that has its tables, and lets nothing but a life change what those hold.
-    func install() async throws {
+    private func install() async throws {
         try await database.withConnection { connection in
             try await connection.executeScript(
                 """
@@ -54,8 +90,8 @@ struct VirtualClock: Sendable {
         }
     }
 
-    /// Empties the tables, so that the next run finds what the first one found.
-    func reset() async throws {
+    /// Empties the tables as if they were new, and sets the clock.
+    package func reset(to milliseconds: Int64 = beginning) async throws {
         try await database.withConnection { connection in
             try await connection.executeScript(
                 """
@@ -72,11 +108,36 @@ struct VirtualClock: Sendable {
                 """
             )
         }
-        try await set(Self.beginning)
+        try await set(milliseconds)
+    }
+
+    /// Removes all rows, and sets the clock. It takes a fraction of the time of ``reset(to:)``, and connections keep their
+    /// plans. But the rows still take up space.
+    package func clear(to milliseconds: Int64) async throws {
+        try await database.withConnection { connection in
+            try await connection.executeScript(
+                """
+                DO $$
+                DECLARE name regclass;
+                BEGIN
+                    -- Foreign keys are not checked: nothing is left.
+                    SET LOCAL session_replication_role = replica;
+                    FOR name IN
+                        SELECT oid FROM pg_class
+                        WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> 'schema_migrations'
+                          AND pg_relation_size(oid) > 0
+                    LOOP
+                        EXECUTE format('DELETE FROM %s', name);
+                    END LOOP;
+                END $$;
+                """
+            )
+        }
+        try await set(milliseconds)
     }
 
     /// Sets the clock, in milliseconds since 1970.
-    func set(_ milliseconds: Int64) async throws {
+    package func set(_ milliseconds: Int64) async throws {
         try await database.execute("UPDATE sim.clock SET at = to_timestamp(\(milliseconds)::float8 / 1000)")
     }
 }
