@@ -4,29 +4,37 @@ import Store
 
 /// The statements by which channels change hands.
 package enum ChannelRows {
-    /// Gives an activity a channel that is ready and has never served anyone, or a new one that is to be made.
+    /// Gives activities a channel each: one that is ready and has never served anyone, or a new one that is to be made.
     package static func assignment(
-        to activityKey: Int64,
+        to activityKeys: [Int64],
         app: BundleID,
         _ environment: APNSEnvironment,
         _ storage: ChannelStorage
     ) -> [Query] {
         [
             """
-            UPDATE channels SET activity_key = \(activityKey)
-            WHERE channel_id = (
-                SELECT channel_id FROM channels
-                WHERE bundle_id = \(app.rawValue) AND environment = \(environment.rawValue)::apns_environment
-                  AND storage = \(storage.rawValue)::channel_storage
-                  AND state = 'ready' AND activity_key IS NULL AND delete_at IS NULL
-                ORDER BY created_at LIMIT 1 FOR UPDATE SKIP LOCKED
+            WITH free AS MATERIALIZED (
+                SELECT channel_id, row_number() OVER (ORDER BY created_at, channel_id) AS place FROM (
+                    SELECT channel_id, created_at FROM channels
+                    WHERE bundle_id = \(app.rawValue) AND environment = \(environment.rawValue)::apns_environment
+                      AND storage = \(storage.rawValue)::channel_storage
+                      AND state = 'ready' AND activity_key IS NULL AND delete_at IS NULL
+                    ORDER BY created_at LIMIT \(activityKeys.count) FOR UPDATE SKIP LOCKED
+                ) AS c
             )
+            UPDATE channels AS c SET activity_key = w.activity_key
+            FROM free JOIN unnest(\(activityKeys)) WITH ORDINALITY AS w(activity_key, place) USING (place)
+            WHERE \(unescaped: Query.byKey("c", "free", "channel_id"))
+              AND c.channel_id = ANY(ARRAY(SELECT channel_id FROM free))
             """,
             """
             INSERT INTO channels (bundle_id, environment, storage, activity_key)
             SELECT \(app.rawValue), \(environment.rawValue)::apns_environment, \(storage.rawValue)::channel_storage,
-                   \(activityKey)
-            WHERE NOT EXISTS (SELECT FROM channels WHERE activity_key = \(activityKey) AND lost_at IS NULL)
+                   w.activity_key
+            FROM unnest(\(activityKeys)) AS w(activity_key)
+            WHERE NOT EXISTS (
+                SELECT FROM channels AS c WHERE c.activity_key = w.activity_key AND c.lost_at IS NULL OFFSET 0
+            )
             """,
         ]
     }

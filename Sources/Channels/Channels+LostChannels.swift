@@ -85,7 +85,7 @@ extension Channels {
         guard let (word, activityKey, isRunning) = try lost.first(as: (String, Int64?, Bool).self) else { return false }
         var statements: [Query] = []
         if let activityKey, isRunning {
-            statements += ChannelRows.assignment(to: activityKey, app: app, environment, try .stored(word))
+            statements += ChannelRows.assignment(to: [activityKey], app: app, environment, try .stored(word))
             statements.append(SegmentRows.wake(activityKeys: [activityKey]))
         }
         let event = Event.channelLost(

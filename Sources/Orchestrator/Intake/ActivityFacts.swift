@@ -45,14 +45,15 @@ final class ActivityFacts: Sendable {
 }
 
 extension ActivityFacts {
-    /// The facts of an activity that has just been started under this key.
-    convenience init(_ proposal: StartProposal, key: Int64) {
+    /// The facts of an activity that has just been started.
+    convenience init(_ activity: NewActivity) {
+        let proposal = activity.proposal
         self.init(
-            key: key,
+            key: activity.key,
             typeName: proposal.request.type,
-            environment: proposal.environment,
+            environment: activity.environment,
             delivery: proposal.request.delivery,
-            attributes: CompactJSON(.object(proposal.attributes)),
+            attributes: proposal.attributes,
             startAlert: proposal.alert,
             isPast: false
         )

@@ -5,35 +5,60 @@ import Store
 
 /// The rows of `audience_members`.
 enum AudienceRows {
-    static func insertion(_ audience: Audience, app: BundleID, activityKey: Int64) -> [Query] {
-        insertion(of: audience, app, activityKey)
-            + (audience.topics.isEmpty ? [] : [topics(audience, app, activityKey)])
+    /// Whom an activity is to have in its audience from now on.
+    struct Addition {
+        let activityKey: Int64
+        let app: BundleID
+        let audience: Audience
+    }
+
+    static func insertion(_ additions: [Addition]) -> [Query] {
+        members(additions) + additions.filter { !$0.audience.topics.isEmpty }.map(topics)
     }
 
     /// The conditions of a topic replace its earlier conditions, and its followers are enrolled again.
-    private static func topics(_ audience: Audience, _ app: BundleID, _ activityKey: Int64) -> Query {
-        """
-        INSERT INTO audience_topics AS m (activity_key, topic, bundle_id, topics_all, except_topics)
-        SELECT DISTINCT \(activityKey), n.topic, \(app.rawValue), \(Self.sorted(audience.topicsAll)),
-            \(Self.sorted(audience.exceptTopics))
-        FROM unnest(\(audience.topics.map(\.rawValue))) AS n(topic)
-        ON CONFLICT (activity_key, topic) DO UPDATE
-        SET topics_all = EXCLUDED.topics_all, except_topics = EXCLUDED.except_topics, rule_key = DEFAULT
-        WHERE m.topics_all <> EXCLUDED.topics_all OR m.except_topics <> EXCLUDED.except_topics
-        """
+    private static func topics(_ addition: Addition) -> Query {
+        let audience = addition.audience
+        return """
+            INSERT INTO audience_topics AS m (activity_key, topic, bundle_id, topics_all, except_topics)
+            SELECT DISTINCT \(addition.activityKey), n.topic, \(addition.app.rawValue), \(Self.sorted(audience.topicsAll)),
+                \(Self.sorted(audience.exceptTopics))
+            FROM unnest(\(audience.topics.map(\.rawValue))) AS n(topic)
+            ON CONFLICT (activity_key, topic) DO UPDATE
+            SET topics_all = EXCLUDED.topics_all, except_topics = EXCLUDED.except_topics, rule_key = DEFAULT
+            WHERE m.topics_all <> EXCLUDED.topics_all OR m.except_topics <> EXCLUDED.except_topics
+            """
     }
 
     private static func sorted(_ topics: [Topic]) -> [String] { Set(topics.map(\.rawValue)).sorted() }
 
-    private static func insertion(of audience: Audience, _ app: BundleID, _ activityKey: Int64) -> [Query] {
-        named(audience).map { kind, members in
+    private static func members(_ additions: [Addition]) -> [Query] {
+        var ids: [String] = []
+        var kinds: [String] = []
+        var keys: [Int64] = []
+        var apps: [String] = []
+        for addition in additions {
+            for (kind, members) in named(addition.audience) {
+                ids += members
+                kinds += Array(repeating: kind, count: members.count)
+                keys += Array(repeating: addition.activityKey, count: members.count)
+                apps += Array(repeating: addition.app.rawValue, count: members.count)
+            }
+        }
+        guard let key = keys.first, let kind = kinds.first, let app = apps.first else { return [] }
+        return [
             """
             INSERT INTO audience_members (activity_key, kind, member_id, bundle_id)
-            SELECT DISTINCT \(activityKey), \(kind), m.member_id, \(app.rawValue)
-            FROM unnest(\(members)) AS m(member_id)
+            SELECT DISTINCT u.activity_key, u.kind, u.member_id, u.bundle_id
+            FROM \(rows: [
+                .each("member_id", ids),
+                .usually(kind, "kind", kinds),
+                .usually(key, "activity_key", keys),
+                .usually(app, "bundle_id", apps),
+            ]) AS u
             ON CONFLICT DO NOTHING
             """
-        }
+        ]
     }
 
     static func deletion(_ audience: Audience, activityKey: Int64) -> [Query] {

@@ -6,9 +6,11 @@ import Registry
 import ServiceLifecycle
 import Store
 
-/// Accepts updates, ends, reports of cards, receipts and registrations in groups, and reads the facts of their
+/// Accepts starts, updates, ends, reports of cards, receipts and registrations in groups, and reads the facts of their
 /// activities in groups.
 final class Intake: Service, CustomStringConvertible {
+    /// Those of one activity are accepted in their order, and are never in one group.
+    let starts: GroupedWork<ActivityFacts.Name, StartCommand, StartGroup.Stored>
     /// Accepted in the order of each activity.
     let changes: GroupedWork<Int64, ChangeCommand, Replayable<ChangeAnswer>>
     /// Accepted in the order of each device; a device is not twice in a group.
@@ -21,6 +23,13 @@ final class Intake: Service, CustomStringConvertible {
     let facts: GroupedWork<ActivityFacts.Name, ActivityFacts.Name, ActivityFacts?>
 
     init(database: Database, wakeUps: WakeUps, skews: ClockSkewWatch, segments: SegmentStore, logger: Logger) {
+        starts = GroupedWork(
+            "accepting starts",
+            .init(groupSize: 100, lanes: 3, worthALane: 16, takesWholeLines: false),
+            logger: logger
+        ) { starts, _ in
+            try await StartGroup.accept(starts, in: database, for: segments, waking: wakeUps)
+        }
         changes = GroupedWork(
             "accepting changes",
             .init(groupSize: 500, lanes: 3, worthALane: 16, takesWholeLines: true),
@@ -91,6 +100,7 @@ final class Intake: Service, CustomStringConvertible {
 
     func run() async {
         await withDiscardingTaskGroup { group in
+            group.addTask { await self.starts.run() }
             group.addTask { await self.changes.run() }
             group.addTask { await self.reports.run() }
             group.addTask { await self.registrations.run() }

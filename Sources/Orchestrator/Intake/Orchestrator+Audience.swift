@@ -147,7 +147,7 @@ struct AudienceChange: Sendable {
             }
         }
         if let added {
-            statements += AudienceRows.insertion(added, app: app, activityKey: facts.key)
+            statements += AudienceRows.insertion([.init(activityKey: facts.key, app: app, audience: added)])
             statements.append(
                 """
                 UPDATE activities SET enrolment_due = true, audience_all = audience_all OR \(added.allOfType),

@@ -1,7 +1,6 @@
 package import APITypes
 package import ActivityModel
-import JSON
-import Postgres
+import Logging
 import Registry
 package import Store
 
@@ -20,7 +19,7 @@ extension Orchestrator {
         try await start(app, id, request, idempotency: nil, origin: origin)
     }
 
-    /// The same as an operation of a batch, which may have a key.
+    /// The same with a key, as an operation of a batch may have one.
     func start(
         _ app: BundleID,
         _ id: ActivityID,
@@ -28,101 +27,95 @@ extension Orchestrator {
         idempotency: IdempotencyKey?,
         origin: RequestOrigin?
     ) async throws -> Replayable<StartAnswer> {
-        if let idempotency {
-            let kept = try await database.withConnection { connection in
-                try await KeptAnswers<StartAnswer>.read([idempotency], on: connection)
-            }
-            if let known = try kept.known(idempotency) {
-                return try await finish(CountedAnswer(known, for: idempotency))
-            }
-        }
-        let rows = try await database.pipeline([Registry.environments(of: app), StoredStart.selection(app, id)])
-        let environment = try Registry.environment(request.environment, in: rows[0])
-        // A replay is judged against the stored start alone; what the type or its policy say now does not matter.
-        if let stored = try StoredStart.read(rows[1]) {
-            return try await replay(stored, app, id, request, idempotency)
-        }
-        let appVersions = try await AudienceVersions.read(request.audience, of: app, environment, from: database)
-        let accepted = try await keepingAnswer {
-            try await registry.withCurrentType {
-                try await insertStart(app, id, environment, request, appVersions, idempotency, origin)
-            }
-        }
-        guard let accepted else {
-            // Another request has taken the id at the same moment.
-            guard let stored = try await StoredStart.read(app, id, from: database) else {
-                throw Problem.notFound("the activity")
-            }
-            return try await replay(stored, app, id, request, idempotency)
-        }
-        return accepted
+        let start = RequestedStart(app: app, id: id, request: request, idempotencyKey: idempotency, origin: origin)
+        return try (await accept([start]).first ?? .failure(Problem.internalError())).get()
     }
 
-    private func replay(
-        _ stored: StoredStart,
-        _ app: BundleID,
-        _ id: ActivityID,
-        _ request: StartRequest,
-        _ idempotency: IdempotencyKey?
-    ) async throws -> Replayable<StartAnswer> {
-        try stored.judgeReplay(request)
-        let draft = try await keepingAnswer {
-            try await database.withTransaction { connection in
-                try await StartDraft.make(app, id, replay: true, for: idempotency, on: connection)
-            }
-        }
-        return try await finish(draft)
+    /// Accepts starts, each judged on its own; those of one activity in their order.
+    ///
+    /// - Returns: One answer for each, as ``start(_:_:_:origin:)`` gives or throws it.
+    func accept(_ starts: [RequestedStart]) async -> [Result<Replayable<StartAnswer>, any Error>] {
+        await registry.withCurrentTypes(starts) { await carryOut($0) }
     }
 
-    private func finish(_ draft: CountedAnswer<StartAnswer>) async throws -> Replayable<StartAnswer> {
-        Replayable(try await draft.counted(in: database), isReplay: draft.status == StartDraft.replayStatus)
-    }
-
-    /// - Returns: Nil if the id is taken.
-    private func insertStart(
-        _ app: BundleID,
-        _ id: ActivityID,
-        _ environment: APNSEnvironment,
-        _ request: StartRequest,
-        _ appVersions: [String],
-        _ idempotency: IdempotencyKey?,
-        _ origin: RequestOrigin?
-    ) async throws -> Replayable<StartAnswer>? {
-        let type = try await typeContext(app, request.type)
-        let proposal = try StartProposal(
-            app: app,
-            id: id,
-            environment: environment,
-            request: request,
-            type: type,
-            appVersions: appVersions,
-            origin: origin
-        )
+    /// A start that was judged by an outdated type fails with ``OutdatedType``.
+    private func carryOut(_ starts: [RequestedStart]) async -> [Result<Replayable<StartAnswer>, any Error>] {
         let generation = facts.generation
-        let started: StartedActivity? = try await database.withTransaction { connection in
-            try type.check(TypeVersionRows.updates(await connection.query(TypeVersionRows.hold([type]))))
-            guard let key = try await proposal.insert(on: connection) else { return nil }
-            let draft = try await StartDraft.make(
-                app,
-                id,
-                after: try await proposal.parts(activityKey: key, on: connection),
-                replay: false,
-                reachesNobody: request.audience.isEmpty,
-                for: idempotency,
-                on: connection
-            )
-            return StartedActivity(key: key, draft: draft)
+        let commands = await inTurns(starts) { await self.command($0) }
+        var answers: [StartGroup.Answer] = commands.map { _ in .failure(Problem.internalError()) }
+        let small = commands.indices.filter { commands[$0].isSmall }
+        let stored = await intake.starts.submit(small.map { (starts[$0].name, commands[$0]) })
+        for (place, answer) in zip(small, stored) { answers[place] = answer }
+        let large = commands.indices.filter { !commands[$0].isSmall }
+        let storedAlone = await inTurns(large.map { commands[$0] }) { await self.storeAlone($0) }
+        for (place, answer) in zip(large, storedAlone) { answers[place] = answer }
+        for (start, answer) in zip(starts, answers) {
+            guard case .success(let stored) = answer, let activity = stored.activity else { continue }
+            facts.store(ActivityFacts(activity), for: start.name, lookedUpIn: generation)
         }
-        guard let started else { return nil }
-        let name = ActivityFacts.Name(app: app, id: id)
-        facts.store(ActivityFacts(proposal, key: started.key), for: name, lookedUpIn: generation)
-        wakeUps.signal()
-        return try await finish(started.draft)
+        return await inTurns(answers) { await self.counted($0) }
     }
-}
 
-/// An activity that was inserted, and the answer to its start.
-private struct StartedActivity {
-    let key: Int64
-    let draft: CountedAnswer<StartAnswer>
+    /// How many starts of a batch are judged or counted at the same time. The other connections of the database are for
+    /// others.
+    private static let atOnce = 4
+
+    /// Carries out work for each of some starts, a few at a time.
+    private func inTurns<Input: Sendable, Output: Sendable>(
+        _ inputs: [Input],
+        _ body: @escaping @Sendable (Input) async -> Output
+    ) async -> [Output] {
+        if inputs.count == 1 { return [await body(inputs[0])] }
+        return await withTaskGroup(of: (place: Int, output: Output).self) { group in
+            var outputs: [Output?] = Array(repeating: nil, count: inputs.count)
+            for (place, input) in inputs.enumerated() {
+                if place >= Self.atOnce, let done = await group.next() { outputs[done.place] = done.output }
+                group.addTask { (place, await body(input)) }
+            }
+            for await done in group { outputs[done.place] = done.output }
+            return outputs.compactMap { $0 }
+        }
+    }
+
+    func command(_ start: RequestedStart) async -> StartCommand {
+        do {
+            return StartCommand(start, .success(try await proposal(start)))
+        } catch {
+            return StartCommand(start, .failure(error))
+        }
+    }
+
+    /// A start as its type takes it now.
+    ///
+    /// - Throws: 404, 422.
+    func proposal(_ start: RequestedStart) async throws -> StartProposal {
+        let (app, request) = (start.app, start.request)
+        var appVersions: [String] = []
+        if !request.audience.isEmpty {
+            let environment = try await environment(request.environment, of: app)
+            appVersions = try await AudienceVersions.read(request.audience, of: app, environment, from: database)
+        }
+        return try StartProposal(start, type: await typeContext(app, request.type), appVersions: appVersions)
+    }
+
+    /// Stores a start whose audience is large. Nobody else waits for its rows.
+    private func storeAlone(_ command: StartCommand) async -> StartGroup.Answer {
+        do {
+            let answers = try await StartGroup.accept([command], in: database, for: segments, waking: wakeUps)
+            return answers.first ?? .failure(Problem.internalError())
+        } catch {
+            logger.error("accepting a start failed", metadata: ["error": "\(error)"])
+            return .failure(error)
+        }
+    }
+
+    private func counted(_ answer: StartGroup.Answer) async -> Result<Replayable<StartAnswer>, any Error> {
+        do {
+            let draft = try answer.get().answer
+            let isReplay = draft.status == StartDraft.replayStatus
+            return .success(Replayable(try await draft.counted(in: database), isReplay: isReplay))
+        } catch {
+            return .failure(error)
+        }
+    }
 }

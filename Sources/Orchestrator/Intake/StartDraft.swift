@@ -8,59 +8,37 @@ enum StartDraft {
     /// The status that marks a kept replay, unlike a kept start.
     static let replayStatus: Int16 = 200
 
-    /// Carries out the last statements of a transaction and reads the answer to it. If there is a key, the answer is
-    /// kept; if one was kept already, that is the answer. Without a key it commits the transaction.
-    ///
-    /// `reachesNobody`: the activity is new and has no audience, so nobody has to be counted.
-    ///
-    /// - Throws: 404.
-    static func make(
-        _ app: BundleID,
-        _ id: ActivityID,
-        after statements: [Query] = [],
-        replay: Bool,
-        reachesNobody: Bool = false,
-        for key: IdempotencyKey?,
-        on connection: PostgresConnection
-    ) async throws -> CountedAnswer<StartAnswer> {
-        let all = statements + [selection(app, id)]
-        let rows = try await key == nil ? connection.commit(all) : connection.pipeline(all)
-        guard let (activityKey, answer) = try rows.last.flatMap({ try read($0, id) }) else {
-            throw Problem.notFound("the activity")
-        }
-        return try await CountedAnswer.keeping(
-            answer,
-            status: replay ? replayStatus : 202,
-            of: reachesNobody ? nil : activityKey,
-            for: key,
-            on: connection
-        )
-    }
-
-    private static func selection(_ app: BundleID, _ id: ActivityID) -> Query {
+    /// The statement whose rows ``read(_:)`` reads.
+    static func selection(_ activityKeys: [Int64]) -> Query {
         """
-        SELECT a.activity_key, a.state::text, a.revision, c.timestamp, l.channel_id::text, l.apns_channel_id,
+        SELECT a.activity_key, a.activity_id, a.state::text, a.revision, c.timestamp, l.channel_id::text, l.apns_channel_id,
                l.state::text AS channel_state
-        FROM activities AS a JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = a.revision
+        FROM unnest(\(activityKeys)) AS k(activity_key)
+        CROSS JOIN LATERAL (SELECT * FROM activities WHERE activity_key = k.activity_key OFFSET 0) AS a
+        CROSS JOIN LATERAL (
+            SELECT timestamp FROM changes WHERE activity_key = a.activity_key AND revision = a.revision OFFSET 0
+        ) AS c
         LEFT JOIN LATERAL (
             SELECT * FROM channels AS l WHERE l.activity_key = a.activity_key ORDER BY l.lost_at DESC NULLS FIRST LIMIT 1
         ) AS l ON true
-        WHERE a.bundle_id = \(app.rawValue) AND a.activity_id = \(id.rawValue)
         """
     }
 
-    /// Nil if there is no such activity.
-    private static func read(_ rows: Rows, _ id: ActivityID) throws -> (activityKey: Int64, answer: StartAnswer)? {
-        guard let row = rows.first else { return nil }
-        let answer = StartAnswer(
-            activityID: id,
-            state: try .stored(row["state"]),
-            revision: try row["revision"],
-            timestamp: try row["timestamp"],
-            channel: try channel(row),
-            audience: AudienceCounts()
-        )
-        return (try row["activity_key"], answer)
+    /// By the keys of the activities. One that was deleted is missing.
+    static func read(_ rows: Rows) throws -> [Int64: StartAnswer] {
+        var drafts: [Int64: StartAnswer] = [:]
+        for row in rows {
+            let key: Int64 = try row["activity_key"]
+            drafts[key] = StartAnswer(
+                activityID: ActivityID(stored: try row["activity_id"]),
+                state: try .stored(row["state"]),
+                revision: try row["revision"],
+                timestamp: try row["timestamp"],
+                channel: try channel(row),
+                audience: AudienceCounts()
+            )
+        }
+        return drafts
     }
 
     private static func channel(_ row: Row) throws -> ChannelReference? {

@@ -6,29 +6,38 @@ import Store
 
 /// An activity whose id a start asks for again.
 struct StoredStart {
+    let activityKey: Int64
     private let record: StartRecord
     private let state: ActivityState
 
     /// Nil if the id is free.
-    static func read(_ app: BundleID, _ id: ActivityID, from database: Database) async throws -> StoredStart? {
-        try read(await database.query(selection(app, id)))
+    static func read(_ name: ActivityFacts.Name, from database: Database) async throws -> StoredStart? {
+        try read(await database.query(selection([name])))[name]
     }
 
     /// The statement whose rows ``read(_:)`` reads.
-    static func selection(_ app: BundleID, _ id: ActivityID) -> Query {
+    static func selection(_ names: [ActivityFacts.Name]) -> Query {
         """
-        SELECT state::text, start_body::text FROM activities
-        WHERE bundle_id = \(app.rawValue) AND activity_id = \(id.rawValue)
+        SELECT a.bundle_id, a.activity_id, a.activity_key, a.state::text, a.start_body::text
+        FROM unnest(\(names.map(\.app.rawValue)), \(names.map(\.id.rawValue))) AS n(bundle_id, activity_id)
+        CROSS JOIN LATERAL (
+            SELECT * FROM activities WHERE bundle_id = n.bundle_id AND activity_id = n.activity_id OFFSET 0
+        ) AS a
         """
     }
 
-    /// Nil if the id is free.
-    static func read(_ rows: Rows) throws -> StoredStart? {
-        guard let (state, body) = try rows.first(as: (String, String).self) else { return nil }
-        return StoredStart(
-            record: StartRecord(body: try JSONValue(parsing: body).object ?? JSONObject()),
-            state: try .stored(state)
-        )
+    /// Those whose ids are taken.
+    static func read(_ rows: Rows) throws -> [ActivityFacts.Name: StoredStart] {
+        var stored: [ActivityFacts.Name: StoredStart] = [:]
+        for (app, id, key, state, body) in try rows.decoded(as: (String, String, Int64, String, String).self) {
+            let name = ActivityFacts.Name(app: BundleID(stored: app), id: ActivityID(stored: id))
+            stored[name] = StoredStart(
+                activityKey: key,
+                record: StartRecord(body: try JSONValue(parsing: body).object ?? JSONObject()),
+                state: try .stored(state)
+            )
+        }
+        return stored
     }
 
     /// Passes if the request is the very start that was accepted.

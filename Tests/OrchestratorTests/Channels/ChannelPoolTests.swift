@@ -2,6 +2,7 @@ import APITypes
 import APNSTransport
 import ActivityModel
 import Cryptography
+import JSON
 import OrchestratorTestSupport
 import Postgres
 import Testing
@@ -49,6 +50,35 @@ struct ChannelPoolTests {
             try await world.sweep()
             #expect(try await world.unused() == 3)
             #expect(world.recorder.deletedChannels.isEmpty)
+        }
+    }
+
+    @Test("Starts of one group take different channels of the pool; only one that finds none gives work")
+    func group() async throws {
+        try await withWorld { world in
+            try await world.want(2)
+            try await world.sweep()
+            let request = StartRequest(
+                type: World.game,
+                attributes: JSONObject([("home", .string("Argentina"))]),
+                contentState: World.state(0),
+                delivery: .channel
+            )
+            let starts = (1...3).map { number in
+                RequestedStart(
+                    app: world.app,
+                    id: ActivityID(stored: "a\(number)"),
+                    request: request,
+                    idempotencyKey: nil,
+                    origin: nil
+                )
+            }
+            let answers = await world.orchestrator.accept(starts)
+            let channels = try answers.map { try #require(try $0.get().answer.channel) }
+            #expect(Set(channels.map(\.id)).count == 3)
+            #expect(channels.count(where: { $0.state == .ready }) == 2)
+            #expect(try await world.unused() == 0)
+            #expect(try await world.orchestrator.segments.claim(limit: 10).count == 1)
         }
     }
 

@@ -34,7 +34,7 @@ struct ActivityFactsTests {
             try await world.start("own", alert: nil)
             _ = try await world.database.execute("DELETE FROM activities")
             let other = world.sibling()
-            try await other.start("own", alert: nil)
+            try await other.withIntake { try await other.start("own", alert: nil) }
             #expect(try await world.update("own", score: 1).revision == 2)
         }
     }

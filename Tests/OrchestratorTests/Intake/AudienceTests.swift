@@ -140,12 +140,14 @@ struct AudienceTests {
             let moments = Mutex<[StatementGate.Moment]>([])
             let gate = StatementGate { (moment) async throws(PostgresError) in moments.withLock { $0.append(moment) } }
             let other = world.sibling(behind: gate)
-            for isReplay in [false, true] {
-                moments.withLock { $0 = [] }
-                let (answer, replay) = try await other.start(to: Audience(allOfType: true))
-                #expect(answer.audience == AudienceCounts(devices: 3, unknownUsers: 0))
-                #expect(replay == isReplay)
-                #expect(moments.withLock { $0.suffix(2) } == [.afterCommit, .betweenTransactions])
+            try await other.withIntake {
+                for isReplay in [false, true] {
+                    moments.withLock { $0 = [] }
+                    let (answer, replay) = try await other.start(to: Audience(allOfType: true))
+                    #expect(answer.audience == AudienceCounts(devices: 3, unknownUsers: 0))
+                    #expect(replay == isReplay)
+                    #expect(moments.withLock { $0.suffix(2) } == [.afterCommit, .betweenTransactions])
+                }
             }
         }
     }

@@ -97,7 +97,10 @@ struct CountedAnswerTests {
     func start() async throws {
         try await withWorld { world in
             try await world.register("d1", token: "5a01")
-            await #expect(throws: PostgresError.self) { try await startKeyed(dying(world)) }
+            let dying = dying(world)
+            try await dying.withIntake {
+                await #expect(throws: PostgresError.self) { try await startKeyed(dying) }
+            }
             for _ in 1...2 {
                 let again = try await startKeyed(world)
                 #expect(again.answer.audience == AudienceCounts(devices: 1, unknownUsers: 0))
@@ -112,13 +115,16 @@ struct CountedAnswerTests {
             let moments = Mutex<[StatementGate.Moment]>([])
             let gate = StatementGate { (moment) async throws(PostgresError) in moments.withLock { $0.append(moment) } }
             let key = isKeyed ? Self.key() : nil
-            let first = try await start(world.sibling(behind: gate), to: Audience(), key)
-            #expect(first.answer.audience == AudienceCounts() && !first.isReplay)
-            #expect(moments.withLock { $0.last } == .afterCommit)
-            let again = try await start(world, to: Audience(), key)
-            #expect(again.answer.activityID == first.answer.activityID)
-            #expect(again.answer.audience == first.answer.audience)
-            #expect(again.isReplay == !isKeyed)
+            let other = world.sibling(behind: gate)
+            try await other.withIntake {
+                let first = try await start(other, to: Audience(), key)
+                #expect(first.answer.audience == AudienceCounts() && !first.isReplay)
+                #expect(moments.withLock { $0.last } == .afterCommit)
+                let again = try await start(world, to: Audience(), key)
+                #expect(again.answer.activityID == first.answer.activityID)
+                #expect(again.answer.audience == first.answer.audience)
+                #expect(again.isReplay == !isKeyed)
+            }
         }
     }
 

@@ -182,17 +182,21 @@ struct AppTests {
                 if moment == .beforeCommit { await meanwhile.pass() }
             }
             let other = world.sibling(behind: gate)
-            try await withThrowingTaskGroup(of: Problem?.self) { group in
-                group.addTask {
-                    try await other.start()
-                    return nil
+            try await other.withIntake {
+                try await withThrowingTaskGroup(of: Problem?.self) { group in
+                    group.addTask {
+                        try await other.start()
+                        return nil
+                    }
+                    await meanwhile.arrivals(1)
+                    group.addTask { try await problem { try await world.orchestrator.deleteApp(world.app) } }
+                    try await world.someoneWaits()
+                    meanwhile.open()
+                    let refused = try await group.reduce(into: [Problem]()) {
+                        if let problem = $1 { $0.append(problem) }
+                    }
+                    #expect(refused.map(\.code) == ["app_in_use"])
                 }
-                await meanwhile.arrivals(1)
-                group.addTask { try await problem { try await world.orchestrator.deleteApp(world.app) } }
-                try await world.someoneWaits()
-                meanwhile.open()
-                let refused = try await group.reduce(into: [Problem]()) { if let problem = $1 { $0.append(problem) } }
-                #expect(refused.map(\.code) == ["app_in_use"])
             }
             #expect(try await world.number("SELECT count(*) FROM signing_keys") == 1)
             #expect(try await world.number("SELECT count(*) FROM devices") == 1)

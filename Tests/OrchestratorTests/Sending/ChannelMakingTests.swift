@@ -155,6 +155,74 @@ struct ChannelMakingTests {
         }
     }
 
+    // MARK: From the accept of the start
+
+    @Test("The channel of a start comes leased to the daemon that accepts it, as far as it has room; others are due")
+    func leased() async throws {
+        try await withWorld { world in
+            let wakeUps = world.orchestrator.wakeUps
+            wakeUps.open(room: 2)
+            try await world.start("later", delivery: .channel) {
+                $0.startsAt = Instant(microseconds: 4_000_000_000_000_000)
+            }
+            #expect(wakeUps.takeLeases(10).isEmpty)
+            try await matches(3, in: world)
+            let segments = wakeUps.takeLeases(10)
+            #expect(segments.compactMap(\.look?.small?.channel).count == 2)
+            #expect(try await world.orchestrator.segments.claim(limit: 10).count == 1)
+            _ = await SegmentGroup(orchestrator: world.orchestrator, slot: nil, segments: segments).run()
+            #expect(try await channels(world) == ["creating", "ready", "ready", "creating"])
+            // A daemon that dies with a lease loses nothing.
+            wakeUps.open(room: 3)
+            try await world.start("a4", delivery: .channel)
+            #expect(wakeUps.takeLeases(10).count == 1)
+            try await world.expireLeases()
+            try await world.settle()
+            #expect(try await channels(world) == ["creating", "ready", "ready", "ready", "ready"])
+        }
+    }
+
+    @Test("What the accept of a start knows of its channel is used while it is fresh", arguments: [false, true])
+    func seen(isFresh: Bool) async throws {
+        try await withWorld { world in
+            world.orchestrator.wakeUps.open(room: 1)
+            try await matches(1, in: world)
+            let segment = try #require(world.orchestrator.wakeUps.takeLeases(1).first)
+            let age = isFresh ? Duration.seconds(-60) : .seconds(1)
+            let look = LeasedSegment.Look(small: segment.look?.small, at: ContinuousClock.now - age)
+            let looks = Mutex(0)
+            let gate = StatementGate { (moment) async throws(PostgresError) in
+                if moment == .betweenTransactions { looks.withLock { $0 += 1 } }
+            }
+            let sibling = world.sibling(behind: gate).orchestrator
+            _ = try await sibling.signing.identity(of: world.app, .production)
+            looks.withLock { $0 = 0 }
+            // A look of the sibling finds nothing to make: the lease is the other daemon's.
+            let seen = LeasedSegment(lease: segment.lease, look: look)
+            _ = await SegmentGroup(orchestrator: sibling, slot: nil, segments: [seen]).run()
+            #expect((looks.withLock { $0 } == 0) == isFresh)
+            #expect(try await channels(world) == [isFresh ? "ready" : "creating"])
+        }
+    }
+
+    @Test("While sending is halted, no start brings a channel to be made")
+    func halted() async throws {
+        try await withWorld { world in
+            try await world.database.execute(
+                """
+                INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
+                VALUES (\(world.app.rawValue), 'production', now(), 100, 50, now() + interval '1 hour')
+                """
+            )
+            world.orchestrator.wakeUps.open(room: 2)
+            try await matches(1, in: world)
+            #expect(world.orchestrator.wakeUps.takeLeases(10).isEmpty)
+            try await world.database.execute("DELETE FROM sending_halts")
+            try await world.settle()
+            #expect(try await channels(world) == ["ready"])
+        }
+    }
+
     @Test("A worker that finds a channel to be made leaves it to a group")
     func leftToGroup() async throws {
         try await withWorld { world in

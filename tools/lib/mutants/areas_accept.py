@@ -19,6 +19,23 @@ accept.expression("least-ring-is-not-asked", GROUP, "row.completed < known.compl
 
 accept.expression("a-locked-activity-holds-up-its-group", GROUP, 'isPatient ? "" : "SKIP LOCKED"', '""')
 
+new_starts = Area("new-starts", "^OrchestratorTests[.](StartGroup|StartRequest|Batch|CountedAnswer|OutdatedType|ChannelMaking|ChannelPool)")
+STARTED = "Orchestrator/Intake/StartGroup.swift"
+START_ROWS = "Orchestrator/Intake/StartRows.swift"
+new_starts.expression("one-id-is-inserted-twice", STARTED, "names.insert(command.start.name).inserted", "true")
+new_starts.expression("one-key-is-used-twice", STARTED, "kept.claim(key)", "true", at="guard kept.claim(key) else")
+new_starts.statement("answers-are-not-kept", STARTED, "if let key { kept.keep(draft, for: key, status: status, uncounted: activityKey) }")
+new_starts.expression("audience-is-not-counted", STARTED, "hasAudience ? activity.key : nil", "nil")
+new_starts.expression("past-end-is-taken", STARTED, "endsAt.stored <= now", "false")
+new_starts.statement("outdated-type-is-believed", STARTED, "try proposal.type.check(types)")
+new_starts.statement("any-start-is-a-replay", STARTED, "try stored.judgeReplay(start.request)")
+new_starts.expression("waiting-starts-wake-nobody", STARTED, "activities.contains(where: \\.hasStarts)", "false")
+new_starts.query("halted-channel-is-handed-over", START_ROWS, " AND n.may_be_made", "")
+new_starts.query("pooled-channel-gives-work", START_ROWS, "u.is_live AND n.is_wanted AS is_due", "u.is_live AS is_due")
+new_starts.expression("more-channels-are-leased-than-there-is-room", START_ROWS, "room > 0", "true")
+new_starts.expression("large-audience-holds-up-others", "Orchestrator/Intake/RequestedStart.swift",
+                      "audience.users.count + audience.devices.count + audience.topics.count <= Self.mostMembers", "true")
+
 idempotency = Area("idempotency", "^OrchestratorTests[.](Idempot|Batch|CountedAnswer|GroupedWork|ActivityDeletion)")
 KEPT = "Store/Requests/KeptAnswers.swift"
 idempotency.expression("other-body-is-answered", KEPT, "kept.bodyHash == key.bodyHash", "true")
@@ -92,4 +109,4 @@ topics.query("report-settles-who-left", STARTS, "UPDATE starts AS s SET state = 
 topics.query("report-takes-an-end-back", ROWS, "OR ((EXCLUDED.leaving OR ", "OR ((false OR ")
 topics.query("answer-settles-who-left", "Orchestrator/Sending/Starts/StartResults.swift", "AND c.leaving AND c.state = 'waiting_for_token'", "AND false")
 
-AREAS = [accept, idempotency, schedules, reports, topics]
+AREAS = [accept, new_starts, idempotency, schedules, reports, topics]

@@ -1,6 +1,5 @@
 package import APITypes
 package import ActivityModel
-import Logging
 import Registry
 package import Store
 
@@ -26,9 +25,6 @@ package enum OperationAnswer: Sendable {
 extension Orchestrator {
     package typealias OperationResult = Result<OperationAnswer, any Error>
 
-    /// How many starts of a wave are at the database at the same time; the rest of its connections is for others.
-    private static let concurrentStarts = 4
-
     /// Carries out operations as their own routes do, each judged on its own. Those that concern one activity or one
     /// device keep their order; the others share group commits.
     ///
@@ -50,7 +46,7 @@ extension Orchestrator {
             async let changes = accept(parts.changes, within: limit)
             async let reports = accept(parts.reports)
             async let devices = accept(parts.devices)
-            async let starts = start(app, parts.starts, origin)
+            async let starts = accept(parts.starts)
             for (place, answer) in zip(parts.changePlaces, await changes) {
                 results[place] = answer.map { .change($0.answer) }
             }
@@ -62,7 +58,9 @@ extension Orchestrator {
                     stored.device.map { .success(.device($0)) } ?? .failure(Problem.notFound("the device"))
                 }
             }
-            for (place, answer) in await starts { results[place] = answer }
+            for (place, answer) in zip(parts.startPlaces, await starts) {
+                results[place] = answer.map { .start($0.answer, replay: $0.isReplay) }
+            }
         }
         return results
     }
@@ -79,61 +77,18 @@ extension Orchestrator {
             return least.map { weight >= $0 } ?? false
         }
     }
-
-    private func start(
-        _ app: BundleID,
-        _ starts: [BatchParts.Start],
-        _ origin: RequestOrigin?
-    ) async -> [(place: Int, result: OperationResult)] {
-        await withTaskGroup(of: (place: Int, result: OperationResult).self) { group in
-            var results: [(place: Int, result: OperationResult)] = []
-            for (number, start) in starts.enumerated() {
-                if number >= Self.concurrentStarts, let done = await group.next() { results.append(done) }
-                group.addTask { (start.place, await self.carryOut(start, app, origin)) }
-            }
-            for await done in group { results.append(done) }
-            return results
-        }
-    }
-
-    private func carryOut(
-        _ one: BatchParts.Start,
-        _ app: BundleID,
-        _ origin: RequestOrigin?
-    ) async -> OperationResult {
-        do {
-            let started = try await start(
-                app,
-                one.id,
-                one.request,
-                idempotency: one.idempotency,
-                origin: origin
-            )
-            return .success(.start(started.answer, replay: started.isReplay))
-        } catch {
-            if !(error is Problem) { logger.error("an operation of a batch failed", metadata: ["error": "\(error)"]) }
-            return .failure(error)
-        }
-    }
 }
 
 /// The operations of a wave by how they are carried out, with their places in the batch.
 private struct BatchParts: Sendable {
-    /// A start. It is carried out on its own.
-    struct Start: Sendable {
-        let place: Int
-        let id: ActivityID
-        let request: StartRequest
-        let idempotency: IdempotencyKey?
-    }
-
     private(set) var changes: [RequestedChange] = []
     private(set) var changePlaces: [Int] = []
     private(set) var reports: [ReportedCard] = []
     private(set) var reportPlaces: [Int] = []
     private(set) var devices: [ReportedDevice] = []
     private(set) var devicePlaces: [Int] = []
-    private(set) var starts: [Start] = []
+    private(set) var starts: [RequestedStart] = []
+    private(set) var startPlaces: [Int] = []
 
     init(_ app: BundleID, _ wave: [Int], of operations: [KeyedOperation], _ origin: RequestOrigin?) {
         for place in wave {
@@ -155,7 +110,10 @@ private struct BatchParts: Sendable {
                     ReportedCard(app: app, activity: id, device: device, request: request, idempotencyKey: key?.key)
                 )
             case .start(let id, let request):
-                starts.append(Start(place: place, id: id, request: request, idempotency: key?.key))
+                startPlaces.append(place)
+                starts.append(
+                    RequestedStart(app: app, id: id, request: request, idempotencyKey: key?.key, origin: origin)
+                )
             case .device(let id, let request):
                 devicePlaces.append(place)
                 devices.append(

@@ -15,42 +15,43 @@ extension Orchestrator {
         _ id: ActivityID,
         _ request: StartRequest
     ) async throws -> DryRunAnswer {
+        let start = RequestedStart(app: app, id: id, request: request, idempotencyKey: nil, origin: nil)
         let environment = try await environment(request.environment, of: app)
-        if let stored = try await StoredStart.read(app, id, from: database) {
+        if let stored = try await StoredStart.read(start.name, from: database) {
             try stored.judgeReplay(request)
             let activity = try await activity(app, id)
             return .unchanged(id, activity.revision, activity.timestamp)
         }
-        let type = try await typeContext(app, request.type)
-        let proposal = try StartProposal(
-            app: app,
-            id: id,
-            environment: environment,
-            request: request,
-            type: type,
-            appVersions: try await AudienceVersions.read(request.audience, of: app, environment, from: database),
-            origin: nil
-        )
-        // The slow part comes before the transaction.
-        let counts = try await StartCounts.read(
-            request.audience,
-            of: app,
-            environment,
-            type: request.type,
-            pageSize: settings.stretchSize,
-            from: database
-        )
-        return try await rollingBack { connection in
-            guard let key = try await proposal.insert(on: connection) else { throw Problem.activityExists() }
-            _ = try await connection.pipeline(try await proposal.parts(activityKey: key, on: connection))
-            let plan = try await PushPlan.read(key, revision: 1, on: connection)
-            var answer = plan.answer
-            answer.at = request.startsAt
-            answer.audience = counts.audience
-            if !request.audience.isEmpty {
-                (answer.pushes, answer.withheld) = try await plan.starts(for: counts, type, on: connection)
+        return try await registry.withCurrentType {
+            let proposal = try await proposal(start)
+            // The slow part comes before the transaction.
+            let counts = try await StartCounts.read(
+                request.audience,
+                of: app,
+                environment,
+                type: request.type,
+                pageSize: settings.stretchSize,
+                from: database
+            )
+            return try await rollingBack { connection in
+                let group = try await StartGroup.judge([StartCommand(start, .success(proposal))], on: connection)
+                guard let activity = group.activities.first else {
+                    _ = try group.answers.first??.get()
+                    throw Problem.activityExists()
+                }
+                _ = try await connection.pipeline(
+                    StartRows.parts(of: [activity])
+                        + StartRows.channelSegments(of: [activity], leasing: 0, for: segments)
+                )
+                let plan = try await PushPlan.read(activity.key, revision: 1, on: connection)
+                var answer = plan.answer
+                answer.at = request.startsAt
+                answer.audience = counts.audience
+                if !request.audience.isEmpty {
+                    (answer.pushes, answer.withheld) = try await plan.starts(for: counts, proposal.type, on: connection)
+                }
+                return answer
             }
-            return answer
         }
     }
 

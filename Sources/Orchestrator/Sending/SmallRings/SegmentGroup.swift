@@ -84,12 +84,15 @@ struct SegmentGroup: Sendable {
     }
 
     private func channelsToMake(besides broadcasts: [PlainBroadcast]) async -> [ChannelToMake] {
-        let ready = Set(broadcasts.map(\.lease))
+        let now = ContinuousClock.now
+        let seen = segments.compactMap { $0.freshLook(at: now)?.small?.channel }
+        let known = Set(broadcasts.map(\.lease) + seen.map(\.lease))
         do {
-            return try await store.channelsToMake(among: segments.map(\.lease).filter { !ready.contains($0) })
+            let others = segments.map(\.lease).filter { !known.contains($0) }
+            return try await seen + store.channelsToMake(among: others)
         } catch {
             orchestrator.logger.warning("cannot look at channels", metadata: ["error": "\(error)"])
-            return []
+            return seen
         }
     }
 

@@ -36,4 +36,5 @@ enum SmallSegment: Sendable {
 
     var ring: SmallRing? { if case .ring(let ring) = self { ring } else { nil } }
     var broadcast: PlainBroadcast? { if case .broadcast(let broadcast) = self { broadcast } else { nil } }
+    var channel: ChannelToMake? { if case .channel(let wanted) = self { wanted } else { nil } }
 }

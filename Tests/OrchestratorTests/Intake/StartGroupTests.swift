@@ -1,0 +1,335 @@
+import APITypes
+import ActivityModel
+import Cryptography
+import JSON
+import OrchestratorTestSupport
+import Postgres
+import TestSupport
+import Testing
+
+@testable import Orchestrator
+@testable import Store
+
+@Suite("Starts that are stored together", .timeLimit(.minutes(2)))
+struct StartGroupTests {
+    private static let later = Instant(microseconds: 4_000_000_000_000_000)
+
+    /// The same request as ``World/start(_:to:delivery:score:alert:origin:_:)`` makes.
+    private static func request(_ change: (inout StartRequest) -> Void = { _ in }) -> StartRequest {
+        var request = StartRequest(
+            type: World.game,
+            attributes: JSONObject([("home", .string("Argentina"))]),
+            contentState: World.state(0),
+            alert: World.alert("Kick-off")
+        )
+        change(&request)
+        return request
+    }
+
+    private func start(
+        _ id: String,
+        of app: BundleID,
+        key: IdempotencyKey? = nil,
+        _ change: (inout StartRequest) -> Void = { _ in }
+    ) -> RequestedStart {
+        RequestedStart(
+            app: app,
+            id: ActivityID(stored: id),
+            request: Self.request(change),
+            idempotencyKey: key,
+            origin: nil
+        )
+    }
+
+    private func key(_ text: String, body: UInt8 = 1) -> IdempotencyKey {
+        IdempotencyKey(apiKeyID: "k1", method: "POST", path: "/batch", key: text, bodyHash: [body])
+    }
+
+    /// Stores starts as one group.
+    private func accept(_ starts: [RequestedStart], by orchestrator: Orchestrator) async throws -> [StartGroup.Answer] {
+        var commands: [StartCommand] = []
+        for start in starts { commands.append(await orchestrator.command(start)) }
+        return try await StartGroup.accept(
+            commands,
+            in: orchestrator.database,
+            for: orchestrator.segments,
+            waking: orchestrator.wakeUps
+        )
+    }
+
+    private func words(_ answers: [StartGroup.Answer]) -> [String] {
+        answers.map { answer in
+            switch answer {
+            case .success(let stored): stored.answer.status == StartDraft.replayStatus ? "replayed" : "started"
+            case .failure(let problem as Problem): problem.code
+            case .failure(let error): "\(error)"
+            }
+        }
+    }
+
+    private func activities(_ world: World) async throws -> [String] {
+        let rows = try await world.database.query("SELECT activity_id FROM activities ORDER BY activity_id")
+        return try rows.decoded(as: String.self)
+    }
+
+    // MARK: Sharing
+
+    @Test("The starts of a batch share a few transactions")
+    func batch() async throws {
+        try await withWorld { world in
+            let batch = (0..<300).map { number in
+                let operation = BatchOperation(.start(ActivityID(stored: "a\(number)"), Self.request()))
+                return KeyedOperation(operation, idempotency: nil)
+            }
+            let results = await world.orchestrator.batch(world.app, batch, origin: nil)
+            #expect(results.allSatisfy { if case .success(.start(_, replay: false)) = $0 { true } else { false } })
+            #expect(try await activities(world).count == 300)
+            let transactions = try await world.number("SELECT count(DISTINCT xmin::text) FROM activities") ?? 0
+            #expect(transactions <= 10)
+            #expect(try await world.update("a299", score: 1).revision == 2)
+        }
+    }
+
+    @Test("Single starts that come while another one is stored share the next transaction")
+    func atOnce() async throws {
+        try await withWorld { world in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                try await world.database.withTransaction { connection in
+                    _ = try await connection.query("SELECT FROM apps FOR UPDATE")
+                    group.addTask { try await world.start("first") }
+                    try await world.someoneWaits()
+                    for number in 1...9 { group.addTask { try await world.start("a\(number)") } }
+                    try await eventually("the others wait") {
+                        world.orchestrator.intake.starts.backlog.count == 9
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await activities(world).count == 10)
+            #expect(try await world.number("SELECT count(DISTINCT xmin::text) FROM activities") == 2)
+        }
+    }
+
+    @Test("A start with a long list of members has a transaction of its own, also in a batch")
+    func large() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            let members = (1...17).map { DeviceID(stored: "d\($0)") }
+            for count in [16, 17] {
+                let one = start("a", of: world.app) { $0.audience = Audience(devices: Array(members.prefix(count))) }
+                #expect(await world.orchestrator.command(one).isSmall == (count == 16))
+            }
+            let batch = [
+                start("small", of: world.app) { $0.audience = World.devices("d1") },
+                start("large", of: world.app) { $0.audience = Audience(devices: members) },
+            ]
+            let answers = try await world.orchestrator.accept(batch).map { try $0.get().answer }
+            #expect(answers.map(\.activityID.rawValue) == ["small", "large"])
+            #expect(answers.map(\.audience.devices) == [1, 1])
+            #expect(try await world.number("SELECT count(DISTINCT xmin::text) FROM activities") == 2)
+        }
+    }
+
+    @Test("A start has the dispatcher look for work if there are phones to be started, and only then")
+    func wakeUp() async throws {
+        try await withWorld { world in
+            let wakeUps = world.orchestrator.wakeUps
+            _ = wakeUps.takeLook()
+            try await world.start("nobody")
+            try await world.start("later", to: World.devices("d1")) { $0.startsAt = Self.later }
+            #expect(!wakeUps.takeLook())
+            try await world.start("somebody", to: World.devices("d1"))
+            #expect(wakeUps.takeLook())
+            // Nobody has room for its channel.
+            try await world.start("channel", delivery: .channel)
+            #expect(wakeUps.takeLook())
+        }
+    }
+
+    // MARK: Each for itself
+
+    @Test("Each start of a group is answered for itself: new ones, repeated ones and refused ones")
+    func mixed() async throws {
+        try await withWorld { world in
+            try await world.start("old")
+            try await world.start("older")
+            let none = BundleID(stored: "com.example.none")
+            let answers = try await accept(
+                [
+                    start("a", of: world.app),
+                    start("b", of: world.app) { $0.contentState = JSONObject() },
+                    start("old", of: world.app),
+                    start("older", of: world.app) { $0.attributes["home"] = "France" },
+                    start("c", of: world.app) { $0.endsAt = Instant(microseconds: 1) },
+                    start("d", of: world.app) { $0.type = ActivityTypeName(stored: "Other") },
+                    start("e", of: world.app) { $0.environment = .sandbox },
+                    start("f", of: none),
+                    start("g", of: world.app),
+                ],
+                by: world.orchestrator
+            )
+            #expect(
+                words(answers) == [
+                    "started", "invalid_content_state", "replayed", "attributes_conflict", "invalid_request",
+                    "unknown_type", "invalid_request", "not_found", "started",
+                ]
+            )
+            #expect(try await activities(world) == ["a", "g", "old", "older"])
+            #expect(try await world.events(.changeAccepted).count == 4)
+        }
+    }
+
+    @Test("A repeated start is a replay, also when its type refuses it now and the others of its group")
+    func replayAfterTypeChange() async throws {
+        try await withWorld { world in
+            try await world.start("old")
+            let strict = #"{"type":"object","properties":{"clock":{"type":"string"}},"required":["clock"]}"#
+            _ = try await world.orchestrator.putType(
+                world.app,
+                World.game,
+                TypeRequest(source: .schemas(attributes: try json(strict), contentState: try json(strict))),
+                force: true
+            )
+            let group = [start("new", of: world.app), start("old", of: world.app)]
+            #expect(words(try await accept(group, by: world.orchestrator)) == ["invalid_attributes", "replayed"])
+        }
+    }
+
+    @Test("Of starts of one id in a group one is stored, and the others find what is stored")
+    func sameID() async throws {
+        try await withWorld { world in
+            let answers = try await accept(
+                [
+                    start("a", of: world.app), start("a", of: world.app),
+                    start("a", of: world.app) { $0.attributes["home"] = "France" }, start("b", of: world.app),
+                ],
+                by: world.orchestrator
+            )
+            #expect(words(answers) == ["started", "replayed", "attributes_conflict", "started"])
+            #expect(try await activities(world) == ["a", "b"])
+            #expect(try await world.number("SELECT count(*) FROM changes") == 2)
+        }
+    }
+
+    @Test("Of starts of a group with one new key one is carried out, and the others get its answer")
+    func sameKey() async throws {
+        try await withWorld { world in
+            let answers = try await accept(
+                [
+                    start("a", of: world.app, key: key("1")), start("a", of: world.app, key: key("1")),
+                    start("b", of: world.app, key: key("1", body: 2)), start("c", of: world.app),
+                ],
+                by: world.orchestrator
+            )
+            #expect(words(answers) == ["started", "started", "idempotency_key_reused", "started"])
+            #expect(try await activities(world) == ["a", "c"])
+            #expect(try await world.number("SELECT count(*) FROM idempotency_keys") == 1)
+        }
+    }
+
+    @Test("Each activity of a group has the audience, the schedules and the channel of its own start")
+    func parts() async throws {
+        try await withWorld { world in
+            for number in 1...2 { try await world.register("d\(number)", token: "5a0\(number)", user: "u\(number)") }
+            let answers = try await accept(
+                [
+                    start("a", of: world.app) {
+                        $0.attributes["home"] = "a"
+                        $0.audience = World.devices("d1")
+                    },
+                    start("b", of: world.app) {
+                        $0.attributes["home"] = "b"
+                        $0.audience = Audience(users: [UserID(stored: "u2")])
+                    },
+                    start("c", of: world.app) { $0.startsAt = Self.later },
+                    start("d", of: world.app) {
+                        $0.endsAt = Self.later
+                        $0.delivery = .channel
+                    },
+                    start("e", of: world.app) { $0.delivery = .channel },
+                ],
+                by: world.orchestrator
+            )
+            #expect(words(answers) == Array(repeating: "started", count: 5))
+            let schedules = try await world.database.query(
+                """
+                SELECT concat_ws(' ', a.activity_id, s.kind) FROM schedules AS s JOIN activities AS a USING (activity_key)
+                ORDER BY a.activity_id
+                """
+            ).decoded(as: String.self)
+            #expect(schedules == ["c start", "d end"])
+            #expect(try await world.show("c").state == .scheduled)
+            #expect(try await world.show("c").timestamp == nil)
+            try await world.settle()
+            let starts = world.recorder.take().map { push in
+                "\(push.destination) \(push.aps["attributes"]?.object?["home"]?.string ?? "")"
+            }
+            #expect(starts.sorted() == ["5a01 a", "5a02 b"])
+            let served = "SELECT count(DISTINCT activity_key) FROM channels WHERE state = 'ready'"
+            #expect(try await world.number(Query(unescaped: served)) == 2)
+        }
+    }
+
+    // MARK: Crashes and deletions
+
+    @Test("What a daemon has stored and not answered is answered as it was stored when it is asked again")
+    func crash() async throws {
+        try await withWorld { world in
+            let gate = StatementGate { (moment) async throws(PostgresError) in
+                if moment == .afterCommit { throw PostgresError(.commitUnknown) }
+            }
+            let starts = [
+                start("a", of: world.app, key: key("1")), start("b", of: world.app, key: key("2")),
+                start("c", of: world.app),
+            ]
+            let dying = world.sibling(behind: gate)
+            try await dying.withIntake {
+                for answer in await dying.orchestrator.accept(starts) {
+                    #expect(throws: PostgresError.self) { try answer.get() }
+                }
+            }
+            #expect(try await activities(world) == ["a", "b", "c"])
+            for _ in 1...2 {
+                let again = try await world.orchestrator.accept(starts).map { try $0.get() }
+                #expect(again.map(\.isReplay) == [false, false, true])
+                #expect(again.map(\.answer.activityID.rawValue) == ["a", "b", "c"])
+                #expect(again.map(\.answer.revision) == [1, 1, 1])
+            }
+            #expect(try await world.number("SELECT count(*) FROM changes") == 3)
+        }
+    }
+
+    @Test("A start that waits for the deletion of its app is refused, and the others of its group are not")
+    func deletion() async throws {
+        try await withWorld { world in
+            let other = BundleID(stored: "com.example.other")
+            _ = try await world.orchestrator.putApp(other, .production(key: P256PrivateKey.generate().pem()))
+            let schema = try json(#"{"type":"object","properties":{"home":{},"score":{}}}"#)
+            _ = try await world.orchestrator.putType(
+                other,
+                World.game,
+                TypeRequest(source: .schemas(attributes: schema, contentState: schema)),
+                force: false
+            )
+            let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
+            let (goingOn, goesOn) = AsyncStream.makeStream(of: Void.self)
+            let deletion = Task {
+                try await world.database.withTransaction { connection in
+                    let app = world.app.rawValue
+                    _ = try await connection.query("SELECT FROM apps WHERE bundle_id = \(app) FOR UPDATE")
+                    _ = try await connection.execute("DELETE FROM signing_keys WHERE bundle_id = \(app)")
+                    hasBegun.yield()
+                    for await _ in goingOn { break }
+                }
+            }
+            for await _ in begun { break }
+            let group = [start("a", of: world.app), start("b", of: other)]
+            let accepting = Task { try await accept(group, by: world.orchestrator) }
+            try await world.someoneWaits()
+            goesOn.yield()
+            try await deletion.value
+            #expect(words(try await accepting.value) == ["invalid_request", "started"])
+            #expect(try await activities(world) == ["b"])
+        }
+    }
+}
