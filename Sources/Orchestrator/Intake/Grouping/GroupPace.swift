@@ -1,6 +1,3 @@
-/// How fast groups are carried out while more waits than they hold, and so how long what comes now would wait. Pure:
-/// time is an argument.
-///
 /// How fast groups are carried out while more waits than they hold, and so how long a new element would wait. Pure:
 /// time is an argument.
 ///

@@ -11,7 +11,7 @@ struct GroupQueue<Line: Hashable, Element> {
         /// The most groups under way at the same time.
         var lanes: Int
         /// The fewest elements that begin another group while one is under way. A smaller group is cheaper as a part of
-        /// the next.
+        /// the next. If more than that are under way, as many must wait, but no more than twice this number.
         var worthALane: Int
         /// Whether a group may hold several elements of one line, in their order.
         var takesWholeLines: Bool
@@ -58,6 +58,8 @@ struct GroupQueue<Line: Hashable, Element> {
     private var taken = 0
     private var busy: Set<Line> = []
     private var underWay = 0
+    /// How many elements those groups have.
+    private var elementsUnderWay = 0
     /// How many elements wait.
     private(set) var count = 0
 
@@ -75,7 +77,12 @@ struct GroupQueue<Line: Hashable, Element> {
     }
 
     /// Whether a group may be begun.
-    var hasNext: Bool { underWay < rules.lanes && readyCount >= (underWay == 0 ? 1 : rules.worthALane) }
+    var hasNext: Bool { underWay < rules.lanes && readyCount >= leastToBegin }
+
+    /// A group costs as much as several elements. So those of many callers should not be many small ones.
+    private var leastToBegin: Int {
+        underWay == 0 ? 1 : min(max(elementsUnderWay, rules.worthALane), 2 * rules.worthALane)
+    }
 
     /// Whether there is enough for another group, which may not begin because all lanes are busy.
     var leavesMore: Bool { underWay == rules.lanes && readyCount >= rules.worthALane }
@@ -92,10 +99,11 @@ struct GroupQueue<Line: Hashable, Element> {
             let share = urgent.isEmpty || waiting[line]?.isUrgent == true ? rules.groupSize : rules.groupSize / 4
             let room = min(max(share, 1), rules.groupSize - elements.count)
             take(from: line, atMost: rules.takesWholeLines ? room : 1, into: &elements)
-            lines += Array(repeating: line, count: elements.count - lines.count)
+            lines.append(contentsOf: repeatElement(line, count: elements.count - lines.count))
         }
         count -= elements.count
         underWay += 1
+        elementsUnderWay += elements.count
         return Group(elements: elements, lines: lines)
     }
 
@@ -103,6 +111,7 @@ struct GroupQueue<Line: Hashable, Element> {
     /// busy: it was not carried out, and ``caughtUp(_:)`` frees them later.
     mutating func finished(_ group: Group, but part: Group? = nil) {
         underWay -= 1
+        elementsUnderWay -= group.elements.count
         free(group.lines, but: Set(part?.lines ?? []))
     }
 

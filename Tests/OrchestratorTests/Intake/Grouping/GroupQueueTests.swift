@@ -39,9 +39,10 @@ struct GroupQueueTests {
         #expect(begin(&queue, &open) == nil)
         queue.add(4, to: "a")
         #expect(begin(&queue, &open) == nil, "The line is in a group that is under way.")
-        queue.add(5, to: "c")
-        #expect(begin(&queue, &open) == [5], "Another line need not wait for it.")
+        add([("c", 5), ("d", 6)], to: &queue)
+        #expect(begin(&queue, &open) == [5, 6], "Other lines need not wait for it.")
         queue.finished(open[0])
+        queue.finished(open[1])
         #expect(begin(&queue, &open) == [4])
         #expect(queue.count == 0)
     }
@@ -89,6 +90,35 @@ struct GroupQueueTests {
         #expect(begin(&queue, &open) == nil, "One element is not worth a second lane.")
         queue.finished(open[1])
         #expect(begin(&queue, &open) == [5])
+    }
+
+    @Test("Another group begins when as many wait as are under way, from its least number to twice that")
+    func worthALane() {
+        var queue = queue(100, lanes: 4, worthALane: 4)
+        var open: [Queue.Group] = []
+        var last = 0
+        /// Adds elements, each in a line of its own.
+        func wait(_ count: Int) {
+            add((last + 1...last + count).map { ("\($0)", $0) }, to: &queue)
+            last += count
+        }
+        wait(1)
+        #expect(begin(&queue, &open)?.count == 1, "Nothing is under way.")
+        wait(3)
+        #expect(begin(&queue, &open) == nil, "They are not worth a lane.")
+        wait(1)
+        #expect(begin(&queue, &open)?.count == 4)
+        wait(4)
+        #expect(begin(&queue, &open) == nil, "Five are under way.")
+        wait(1)
+        #expect(begin(&queue, &open)?.count == 5)
+        wait(7)
+        #expect(begin(&queue, &open) == nil, "Ten are under way, and twice the least number is eight.")
+        wait(1)
+        #expect(begin(&queue, &open)?.count == 8)
+        for group in open { queue.finished(group) }
+        wait(1)
+        #expect(begin(&queue, &open)?.count == 1, "All are done.")
     }
 
     @Test("What is urgent goes first, with what stands before it in its line; of four lines one is of the others")
