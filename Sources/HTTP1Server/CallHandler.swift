@@ -191,6 +191,11 @@ final class CallHandler: ChannelDuplexHandler {
         readAgain()
     }
 
+    fileprivate func arrived(keeping most: Int) -> ByteBuffer {
+        defer { readAgain() }
+        return body?.takeArrived(keeping: most) ?? ByteBuffer()
+    }
+
     fileprivate func stopReading() { body?.stop()?.resume() }
 
     fileprivate func tellProgress() { context?.triggerUserOutboundEvent(RequestProgressed(), promise: nil) }
@@ -249,6 +254,12 @@ private struct ConnectionBody: BodySource {
     func part(keeping most: Int) async throws -> ByteBuffer {
         try await withCheckedThrowingContinuation { reader in
             loop.now { handler.value.part(keeping: most, reader) }
+        }
+    }
+
+    func arrived(keeping most: Int) async -> ByteBuffer {
+        await withCheckedContinuation { reader in
+            loop.now { reader.resume(returning: handler.value.arrived(keeping: most)) }
         }
     }
 

@@ -48,6 +48,9 @@ package struct HTTPCall: Sendable {
         return part.readableBytes > 0 ? part : nil
     }
 
+    /// What has arrived since the last ``bodyPart(keeping:)``. It does not wait: it may be nothing, also before the end.
+    package func arrivedBody(keeping most: Int) async -> ByteBuffer { await source.arrived(keeping: most) }
+
     /// Ends the body for its reader, also for one that waits for the next part.
     package func stopReading() { source.stopReading() }
 
@@ -85,6 +88,8 @@ protocol BodySource: Sendable {
     func collect(upTo limit: Int) async throws -> ByteBuffer
     /// Without bytes: the end.
     func part(keeping most: Int) async throws -> ByteBuffer
+    /// Without waiting; possibly nothing.
+    func arrived(keeping most: Int) async -> ByteBuffer
     func stopReading()
     func tellProgress()
     func proceed() async throws
@@ -110,7 +115,9 @@ private final class WholeBody: BodySource {
         return bytes
     }
 
-    func part(keeping most: Int) async throws -> ByteBuffer {
+    func part(keeping most: Int) async throws -> ByteBuffer { await arrived(keeping: most) }
+
+    func arrived(keeping most: Int) async -> ByteBuffer {
         rest.withLock { rest in
             defer { rest = ByteBuffer() }
             return rest

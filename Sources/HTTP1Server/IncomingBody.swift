@@ -66,6 +66,16 @@ struct IncomingBody {
         return settle()
     }
 
+    /// What has arrived for a reader of parts that does not wait. It may be nothing, also before the end.
+    ///
+    /// - `most`: how many bytes may wait for the next call.
+    mutating func takeArrived(keeping most: Int) -> ByteBuffer {
+        mostKept = most
+        guard !isStopped else { return ByteBuffer() }
+        defer { bytes = ByteBuffer() }
+        return bytes
+    }
+
     /// A reader of parts gets no more.
     mutating func stop() -> Outcome? {
         isStopped = true

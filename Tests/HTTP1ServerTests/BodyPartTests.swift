@@ -51,6 +51,22 @@ struct BodyPartTests {
         )
     }
 
+    @Test("gives what has arrived to a reader that does not wait, once, and nothing when it is stopped")
+    func arrived() {
+        var body = IncomingBody()
+        func take() -> String { String(buffer: body.takeArrived(keeping: 10)) }
+        #expect(take().isEmpty)
+        _ = body.append(ByteBuffer(string: "one"))
+        _ = body.append(ByteBuffer(string: "two"))
+        #expect(take() == "onetwo")
+        #expect(take().isEmpty)
+        #expect(body.takesMore)
+        _ = body.append(ByteBuffer(string: "0123456789"))
+        #expect(!body.takesMore)
+        _ = body.stop()
+        #expect(take().isEmpty)
+    }
+
     @Test("is read no further than its reader wants")
     func backPressure() async throws {
         let most = 100_000

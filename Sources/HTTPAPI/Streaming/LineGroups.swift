@@ -68,6 +68,7 @@ final class LineGroups<Value: Sendable>: Sendable {
     /// - Returns: Nil at the end.
     /// - Throws: An error if the connection broke.
     func next(_ watch: WaitWatch? = nil) async throws -> LineGroup<Value>? {
+        await topUp()
         var lines = take()
         while lines.isEmpty {
             watch?.beginWaiting()
@@ -85,6 +86,15 @@ final class LineGroups<Value: Sendable>: Sendable {
             lines = take()
         }
         return await read(lines)
+    }
+
+    /// Lets what has arrived meanwhile join the rest of the last group. Alone, the rest would often be a small group, which
+    /// takes nearly as long as a large one.
+    private func topUp() async {
+        let rest = state.withLock { $0.splitter.count }
+        guard rest > 0, rest < mostBytes else { return }
+        let arrived = await incoming.arrivedBody(keeping: mostBytes)
+        state.withLock { $0.splitter.append(arrived) }
     }
 
     /// Lines that have arrived. ``LineSplitter/Step/tooLong`` is nil.

@@ -22,6 +22,7 @@ struct LineSplitter {
     }
 
     mutating func append(_ part: ByteBuffer) {
+        guard part.readableBytes > 0 else { return }
         guard bytes.readableBytes > 0 else {
             bytes = part
             return
@@ -43,6 +44,9 @@ struct LineSplitter {
         searched = 0
         return .line(Array(line.last == UInt8(ascii: "\r") ? line.dropLast() : line))
     }
+
+    /// How many bytes are left, with or without an end of a line.
+    var count: Int { bytes.readableBytes }
 
     /// How much memory the bytes take.
     var capacity: Int { bytes.capacity }

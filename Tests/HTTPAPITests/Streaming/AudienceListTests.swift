@@ -344,6 +344,8 @@ private final class PartedBody: BodySource {
         return ByteBuffer(string: parts[next])
     }
 
+    func arrived(keeping most: Int) async -> ByteBuffer { ByteBuffer() }
+
     func stopReading() { state.withLock { $0.next = parts.count } }
     func tellProgress() { state.withLock { $0.progress += 1 } }
     func proceed() async throws {}
