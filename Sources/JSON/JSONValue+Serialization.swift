@@ -5,7 +5,8 @@ extension JSONValue {
     /// `JSONEncoder` would write `/` as `\/`, which wastes bytes of a push's small limit.
     package func serialized() -> [UInt8] {
         var output: [UInt8] = []
-        output.reserveCapacity(256)
+        // Growing would copy most documents twice.
+        output.reserveCapacity(leastByteCount)
         write(to: &output)
         return output
     }

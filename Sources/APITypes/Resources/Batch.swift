@@ -70,22 +70,29 @@ extension BatchOperation {
         case start, update, end, device, subscription
     }
 
+    // Made once, because making one costs several allocations.
+    private static let opType = FieldType<Op>.word(Op.self)
+    private static let keyType = FieldType<String>.idempotencyKey
+    private static let bodyType = FieldType<JSONValue>.any
+    private static let activityType = FieldType<ActivityID>.activityID
+    private static let deviceType = FieldType<DeviceID>.deviceID
+
     /// Reads one operation.
     ///
     /// - Throws: 422 `invalid_request`. Pointers lead into the operation or, if its own fields are valid, into its
     ///   `body`, as they do on the equivalent route.
     package init(json: JSONValue) throws(Problem) {
         var reader = ObjectReader(json, refusesUnknownFields: true)
-        let op = reader.required("op", .word(Op.self))
-        let key = reader.optional("idempotency_key", .idempotencyKey)
-        let body = reader.required("body", .any)
-        let activity = op == .device ? nil : reader.required("id", .activityID)
+        let op = reader.required("op", Self.opType)
+        let key = reader.optional("idempotency_key", Self.keyType)
+        let body = reader.required("body", Self.bodyType)
+        let activity = op == .device ? nil : reader.required("id", Self.activityType)
         let device =
             switch op {
-            case .device: reader.required("id", .deviceID)
-            case .subscription: reader.required("device_id", .deviceID)
+            case .device: reader.required("id", Self.deviceType)
+            case .subscription: reader.required("device_id", Self.deviceType)
             case .start, .update, .end: Self.noDevice(&reader)
-            case nil: reader.optional("device_id", .deviceID)
+            case nil: reader.optional("device_id", Self.deviceType)
             }
         guard reader.finish(), let op, let body else { throw reader.problem }
         idempotencyKey = key
@@ -173,12 +180,20 @@ package struct BatchResult: Sendable, Hashable {
     }
 }
 
-extension BatchResult: APIAnswer, FieldwiseValue {
-    package static let fields = Fields(
-        .required("status", \.status, .int),
-        .optional("body", \.body, .any, else: .null),
-        make: Self.init
-    )
+extension BatchResult: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        let status = reader.required("status", .int)
+        let body = reader.optional("body", .any)
+        guard reader.finish(), let status else { return nil }
+        self.init(status: status, body: body ?? .null)
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("status", status)
+        fields.add("body", body)
+        return fields.json
+    }
 }
 
 /// The answer to a batch, 200: one result per operation, in the same order.

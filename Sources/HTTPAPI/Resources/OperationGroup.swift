@@ -34,16 +34,13 @@ struct OperationGroup: Sendable {
         )
     }
 
-    /// - Returns: One result for each operation, in their order. One that could not be read is answered with its
-    ///   problem.
+    /// - Returns: One result for each operation, in their order. One that could not be read, or is not permitted, is
+    ///   answered with its problem.
     func carryOut(
-        _ operations: [Result<BatchOperation, Problem>],
+        _ operations: [Result<KeyedOperation, Problem>],
         _ app: BundleID,
         waited: Duration
     ) async -> [BatchResult] {
-        let operations = operations.map { operation in
-            operation.flatMap { operation in Result { () throws(Problem) in try permitted(operation) } }
-        }
         // Operations that fail here get their answers below.
         let answers = await service.batch(
             app,
@@ -60,8 +57,10 @@ struct OperationGroup: Sendable {
         }
     }
 
+    /// An operation that the caller may ask for, with what its idempotency key means.
+    ///
     /// - Throws: 403 if the caller's key does not have the operation's scope.
-    private func permitted(_ operation: BatchOperation) throws(Problem) -> KeyedOperation {
+    func permitted(_ operation: BatchOperation) throws(Problem) -> KeyedOperation {
         guard let principal, principal.allows(operation.scope) else { throw .missingScope(operation.scope) }
         // The hash is of the parsed operation, so white space and the like do not matter.
         let key = operation.idempotencyKey.map { [method, path] key in

@@ -3,6 +3,7 @@ import ActivityModel
 import HTTP1Server
 import JSON
 import NIOCore
+import Orchestrator
 import Registry
 import ServiceLifecycle
 import Store
@@ -39,7 +40,11 @@ struct IngestStream: Sendable {
             mostLines: min(BatchRequest.maximumOperations, limits.groupSize ?? .max),
             longestLine: terms.longestLine,
             turns: turns
-        ) { (line: [UInt8]) throws(Problem) in try BatchOperation(json: try RouteCall.json(line, "line")) }
+        ) { [group] (line: [UInt8]) throws(Problem) -> KeyedOperation in
+            let operation = try BatchOperation(json: try RouteCall.json(line, "line"))
+            // Lines are read while others are stored, so the hash of their keys delays none.
+            return try group.permitted(operation).withKeyMade
+        }
         try await withGracefulShutdownHandler {
             try await answer(groups, to: writer)
         } onGracefulShutdown: {
@@ -47,7 +52,7 @@ struct IngestStream: Sendable {
         }
     }
 
-    private func answer(_ groups: LineGroups<BatchOperation>, to writer: any BodyWriter) async throws {
+    private func answer(_ groups: LineGroups<KeyedOperation>, to writer: any BodyWriter) async throws {
         let reading = WaitWatch(patience: times.silence)
         let writing = WaitWatch(patience: times.patience)
         async let watchingReads: Void = reading.run { groups.stop() }
@@ -57,7 +62,9 @@ struct IngestStream: Sendable {
         while let present = next, !groups.isStopped {
             if checked.duration(to: .now) >= times.authentication {
                 guard await isStillPermitted() else {
-                    try await writer.write(line(.init(.unauthorized()), present.first))
+                    var last: [UInt8] = []
+                    append(BatchResult(.unauthorized()), present.first, to: &last)
+                    try await writer.write(ByteBuffer(bytes: last))
                     break
                 }
                 checked = .now
@@ -103,7 +110,7 @@ struct IngestStream: Sendable {
     }
 
     /// - Returns: A line for each line.
-    private func carryOut(_ lines: LineGroup<BatchOperation>) async -> ByteBuffer {
+    private func carryOut(_ lines: LineGroup<KeyedOperation>) async -> ByteBuffer {
         guard lines.values.count > Self.many else { return await answers(to: lines) }
         return await withTaskExecutorPreference(globalConcurrentExecutor) { await answers(to: lines) }
     }
@@ -111,29 +118,32 @@ struct IngestStream: Sendable {
     /// More operations than this would delay the other connections of the event loop.
     private static let many = 16
 
-    private func answers(to lines: LineGroup<BatchOperation>) async -> ByteBuffer {
+    private func answers(to lines: LineGroup<KeyedOperation>) async -> ByteBuffer {
         let results = await group.carryOut(lines.values.compactMap { $0 }, app, waited: .zero)
         var next = results.makeIterator()
-        var answers = ByteBuffer()
+        var answers: [UInt8] = []
+        answers.reserveCapacity(lines.values.count * Self.usualAnswer)
         for (place, operation) in lines.values.enumerated() {
             if operation != nil, let result = next.next() {
-                answers.writeImmutableBuffer(line(result, lines.first + place))
+                append(result, lines.first + place, to: &answers)
             } else {
-                answers.writeString("\n")
+                answers.append(UInt8(ascii: "\n"))
             }
         }
-        return answers
+        return ByteBuffer(bytes: answers)
     }
 
-    /// A result as a line. A problem says which line it is about.
-    private func line(_ result: BatchResult, _ number: Int) -> ByteBuffer {
+    /// About as many bytes as the answer to an accepted change has.
+    private static let usualAnswer = 128
+
+    /// Appends a result as a line. A problem says which line it is about.
+    private func append(_ result: BatchResult, _ number: Int, to answers: inout [UInt8]) {
         var result = result
         if result.status >= 400, case .object(var problem) = result.body {
             problem["line"] = .number(JSONNumber(number))
             result.body = .object(problem)
         }
-        var bytes = ByteBuffer(bytes: result.json.serialized())
-        bytes.writeString("\n")
-        return bytes
+        result.json.write(to: &answers)
+        answers.append(UInt8(ascii: "\n"))
     }
 }

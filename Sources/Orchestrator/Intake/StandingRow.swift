@@ -32,26 +32,33 @@ struct StandingRow {
                clock_timestamp() AS now, g.segment, g.completed_revision,
                CASE WHEN \(unescaped: EmptyRing.isAtRest) AND \(unescaped: EmptyRing.isUnridden) THEN g.wakes END
                    AS empty_since,
-               CASE WHEN NOT \(unescaped: ScheduledStart.isAwaited) THEN barriers.count END AS barriers,
-               barriers.alerts, riding.alert, a.start_alert::text
+               CASE WHEN \(unescaped: ScheduledStart.isAwaited) THEN NULL WHEN \(unescaped: isBehind) THEN (
+                   SELECT count(*) FROM changes AS b WHERE \(unescaped: openBarriers)
+               ) ELSE 0 END AS barriers,
+               CASE WHEN \(unescaped: isBehind) THEN (
+                   SELECT array_agg(b.alert::text) FROM changes AS b
+                   WHERE \(unescaped: openBarriers) AND b.alert IS NOT NULL
+               ) END AS alerts,
+               CASE WHEN \(unescaped: isBehind) THEN (
+                   SELECT r.alert::text FROM changes AS r
+                   WHERE r.activity_key = a.activity_key AND r.alert IS NOT NULL AND r.revision > g.completed_revision
+                   ORDER BY r.revision DESC LIMIT 1
+               ) END AS alert,
+               a.start_alert::text
         FROM activities AS a
         JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = a.revision
         LEFT JOIN segments AS g ON g.activity_key = a.activity_key
-        CROSS JOIN LATERAL (
-            SELECT count(*) AS count, array_agg(b.alert::text) FILTER (WHERE b.alert IS NOT NULL) AS alerts
-            FROM changes AS b
-            WHERE b.activity_key = a.activity_key AND b.must_deliver AND b.revision > g.completed_revision
-              AND g.completed_revision < a.revision
-        ) AS barriers
-        LEFT JOIN LATERAL (
-            SELECT r.alert::text AS alert FROM changes AS r
-            WHERE r.activity_key = a.activity_key AND r.alert IS NOT NULL AND r.revision > g.completed_revision
-              AND g.completed_revision < a.revision
-            ORDER BY r.revision DESC LIMIT 1
-        ) AS riding ON true
         WHERE a.activity_key = ANY(\(activityKeys))
         """
     }
+
+    /// An SQL condition: the ring `g` has not come to the newest change of the activity `a`. Most rings have, and then
+    /// the server runs none of the selections that depend on it.
+    private static let isBehind = "g.completed_revision < a.revision"
+
+    /// An SQL condition: the change `b` is a barrier that is open on the ring `g`.
+    private static let openBarriers =
+        "b.activity_key = a.activity_key AND b.must_deliver AND b.revision > g.completed_revision"
 
     init(_ row: Row) throws {
         activityKey = try row["activity_key"]

@@ -56,8 +56,10 @@ struct Followers {
     }
 
     private func required(_ type: TypeContext, _ activity: ActivityFacts) -> Set<Int> {
+        let standings = followers[activity.key] ?? []
+        guard !standings.isEmpty || activity.delivery.usesChannel else { return [] }
         var required = Set(
-            (followers[activity.key] ?? []).filter { !$0.isWithheld }.map { type.version(ofStored: $0.appVersion) }
+            standings.filter { !$0.isWithheld }.map { type.version(ofStored: $0.appVersion) }
         ).filter { !type.versions.isRetired($0) }
         // Tally does not know who listens to a channel, so it can leave nobody out.
         if activity.delivery.usesChannel { required.formUnion(type.versions.current) }

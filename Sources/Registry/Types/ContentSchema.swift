@@ -32,9 +32,11 @@ package struct ContentSchema: Sendable {
         let (settled, findings) = types.settled(content, by: author) { text in
             Instant(text).map { .init(microseconds: $0.microseconds, text: $0.description) }
         }
+        let all = schema.validate(settled)
+        if findings.isEmpty, all.isEmpty { return (settled, []) }
         // If a type reports a place, a finding of the schema for that place adds nothing.
         let places = Set(findings.map(\.instance))
-        let violations = schema.validate(settled).filter { !places.contains($0.instance) }
+        let violations = all.filter { !places.contains($0.instance) }
         let errors =
             findings.map { finding in
                 FieldError(

@@ -57,6 +57,12 @@ package struct JudgedContent: Sendable {
     /// The form that all of these versions decode. If `versions` is empty, because there are no followers, the form
     /// that the newest possible version decodes.
     package func settled(for versions: Set<Int>) throws(Refusal) -> Settled {
+        // Most types have one version, so everybody who follows decodes it.
+        if verdicts.count == 1, let (version, verdict) = verdicts.first, verdict.errors.isEmpty,
+            versions.allSatisfy({ $0 == version })
+        {
+            return Settled(content: verdict.settled, decodedBy: [version])
+        }
         if versions.isEmpty {
             let takers = type.versions.current.reversed()
             let taker = takers.first { verdicts[$0]?.errors.isEmpty == true } ?? type.versions.newest
@@ -82,6 +88,7 @@ package struct JudgedContent: Sendable {
 
     /// Whether it depends on the versions that follow if the content is refused.
     package var dependsOnFollowers: Bool {
+        guard verdicts.count > 1 else { return false }
         let settled = verdicts.values.filter(\.errors.isEmpty).map(\.settled)
         guard let first = settled.first else { return false }
         return settled.count < verdicts.count || settled.contains { $0 != first }

@@ -27,9 +27,16 @@ struct BatchWaves {
         _ operations: Operations,
         at places: [Int]
     ) where Operations.Index == Int {
+        // Most batches have only changes, or only reports.
+        if let first = places.first.map({ Self.kind(of: operations[$0]) }), first.keepsOrder,
+            places.allSatisfy({ Self.kind(of: operations[$0]) == first })
+        {
+            waves = [places]
+            return
+        }
         var newest: [Subject: (kind: Kind, wave: Int)] = [:]
         for place in places {
-            let (kind, subjects) = Self.subjects(of: operations[place])
+            let (kind, subjects) = (Self.kind(of: operations[place]), Self.subjects(of: operations[place]))
             let wave =
                 subjects.map { subject in
                     guard let before = newest[subject] else { return 0 }
@@ -41,12 +48,20 @@ struct BatchWaves {
         }
     }
 
-    private static func subjects(of operation: BatchOperation) -> (Kind, [Subject]) {
+    private static func kind(of operation: BatchOperation) -> Kind {
         switch operation.work {
-        case .start(let id, _): (.start, [.activity(id)])
-        case .update(let id, _), .end(let id, _): (.change, [.activity(id)])
-        case .device(let id, _): (.device, [.device(id)])
-        case .subscription(let id, let device, _): (.report, [.activity(id), .device(device)])
+        case .start: .start
+        case .update, .end: .change
+        case .device: .device
+        case .subscription: .report
+        }
+    }
+
+    private static func subjects(of operation: BatchOperation) -> [Subject] {
+        switch operation.work {
+        case .start(let id, _), .update(let id, _), .end(let id, _): [.activity(id)]
+        case .device(let id, _): [.device(id)]
+        case .subscription(let id, let device, _): [.activity(id), .device(device)]
         }
     }
 }
