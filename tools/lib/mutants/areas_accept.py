@@ -17,6 +17,7 @@ accept.expression("schedule-is-not-settled", GROUP, "!settled.isEmpty", "false",
 accept.statement("accepted-is-forgotten-within-a-group", GROUP, "place.accepted(change)")
 accept.expression("least-ring-is-not-asked", GROUP, "row.completed < known.completed", "row.completed > known.completed")
 
+accept.string("open-barriers-are-not-counted", "Orchestrator/Intake/StandingRow.swift", "g.completed_revision < a.revision", "false")
 accept.expression("a-locked-activity-holds-up-its-group", GROUP, 'isPatient ? "" : "SKIP LOCKED"', '""')
 
 new_starts = Area("new-starts", "^OrchestratorTests[.](StartGroup|StartRequest|Batch|CountedAnswer|OutdatedType|ChannelMaking|ChannelPool)")
@@ -49,6 +50,12 @@ idempotency.statement("group-keeps-no-answers", GROUP, "if let key = command.ide
 
 idempotency.expression("what-is-locked-is-answered", "Orchestrator/Intake/Grouping/GroupedWork.swift", "!isPatient", "false", at="butLocked: !isPatient")
 idempotency.expression("what-is-held-waits-for-the-next-pass", "Orchestrator/Retention/ActivityDeletion.swift", "$0.mayGo && !$0.isFree", "false")
+
+groups = Area("groups", "^OrchestratorTests[.]Group(Queue|edWork)Tests")
+QUEUE = "Orchestrator/Intake/Grouping/GroupQueue.swift"
+groups.expression("further-groups-are-small", QUEUE, "max(elementsUnderWay, rules.worthALane)", "rules.worthALane")
+groups.expression("further-groups-wait-for-as-many", QUEUE, "2 * rules.worthALane", "Int.max")
+groups.statement("carried-out-elements-stay-under-way", QUEUE, "elementsUnderWay -= group.elements.count")
 
 schedules = Area("schedules", "^OrchestratorTests[.](Schedule|Pacing)")
 RUNNER = "Orchestrator/Schedules/ScheduleRunner.swift"
@@ -109,4 +116,4 @@ topics.query("report-settles-who-left", STARTS, "UPDATE starts AS s SET state = 
 topics.query("report-takes-an-end-back", ROWS, "OR ((EXCLUDED.leaving OR ", "OR ((false OR ")
 topics.query("answer-settles-who-left", "Orchestrator/Sending/Starts/StartResults.swift", "AND c.leaving AND c.state = 'waiting_for_token'", "AND false")
 
-AREAS = [accept, new_starts, idempotency, schedules, reports, topics]
+AREAS = [accept, new_starts, idempotency, groups, schedules, reports, topics]
