@@ -71,11 +71,11 @@ extension BatchOperation {
     }
 
     // Made once, because making one costs several allocations.
-    private static let opType = FieldType<Op>.word(Op.self)
-    private static let keyType = FieldType<String>.idempotencyKey
-    private static let bodyType = FieldType<JSONValue>.any
-    private static let activityType = FieldType<ActivityID>.activityID
-    private static let deviceType = FieldType<DeviceID>.deviceID
+    private static let opType: FieldType<Op> = .word(Op.self)
+    private static let keyType: FieldType<String> = .idempotencyKey
+    private static let bodyType: FieldType<JSONValue> = .any
+    private static let activityType: FieldType<ActivityID> = .activityID
+    private static let deviceType: FieldType<DeviceID> = .deviceID
 
     /// Reads one operation.
     ///

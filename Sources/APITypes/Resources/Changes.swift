@@ -43,7 +43,7 @@ package struct UpdateRequest: Sendable, Hashable {
 
 extension UpdateRequest: APIRequest {
     // Made once, because making one costs several allocations.
-    private static let contentStateType = FieldType<JSONObject>.object
+    private static let contentStateType: FieldType<JSONObject> = .object
 
     package init?(reader: inout ObjectReader) {
         let contentState = reader.required("content_state", Self.contentStateType)
