@@ -149,7 +149,7 @@ struct IntakeLimitTests {
     @Test("An end goes before the routine changes that wait")
     func endFirst() async throws {
         try await withWorld { world in
-            for number in 1...35 { try await world.start("a\(number)") }
+            for number in 1...36 { try await world.start("a\(number)") }
             let (orchestrator, app) = (world.orchestrator, world.app)
             func post(_ ids: [Int]) -> Task<Void, Never> {
                 let batch = ids.enumerated().map { place, id in
@@ -161,17 +161,17 @@ struct IntakeLimitTests {
             }
             let waiting = try await world.database.withTransaction { connection in
                 _ = try await connection.query("LOCK TABLE changes IN EXCLUSIVE MODE")
-                // All groups that may be under way wait for the lock.
+                // All groups that may be under way wait for the lock. Each has as many changes as those before it, at least 16.
                 var waiting: [Task<Void, Never>] = []
-                for (lane, ids) in [Array(1...1), Array(2...17), Array(18...33)].enumerated() {
+                for (lane, ids) in [Array(1...1), Array(2...17), Array(18...34)].enumerated() {
                     waiting.append(post(ids))
                     try await world.someoneWaits(for: "relation", atLeast: Int64(lane) + 1)
                 }
-                waiting.append(post(Array(repeating: 34, count: 500)))
+                waiting.append(post(Array(repeating: 35, count: 500)))
                 try await backlog(of: 500, in: world)
                 waiting.append(
                     Task {
-                        _ = try? await orchestrator.end(app, ActivityID(stored: "a35"), EndRequest(), origin: nil)
+                        _ = try? await orchestrator.end(app, ActivityID(stored: "a36"), EndRequest(), origin: nil)
                     }
                 )
                 try await backlog(of: 501, in: world)
