@@ -4,7 +4,7 @@ package import Store
 
 /// Counts the followers of topics, without a lock.
 ///
-/// One statement counts `pageSize` followers, so none takes long. It reads one range of an index for each topic, and
+/// Each statement counts a page of followers, so none takes long. It reads one range of an index for each topic, and
 /// nothing else. The counts of a topic with many followers may therefore be of moments some seconds apart. They are kept
 /// for a while (``KeptCounts``).
 package final class TopicCounter: Sendable {
@@ -35,19 +35,25 @@ package final class TopicCounter: Sendable {
 
     private let database: Database
     private let pageSize: Int
+    private let enough: Int
     private let kept: KeptCounts<Name, Count>
 
-    /// No other topic is begun after so many followers.
-    private static let followersCounted = 2_000_000
-
+    /// - Parameters:
+    ///   - database: Where the followers are.
+    ///   - pageSize: How many followers one statement counts.
+    ///   - enough: After so many followers, counting stops as soon as one topic is done.
+    ///   - largeSize: The counts of topics with so many followers are kept.
+    ///   - now: The clock for that.
     package init(
         database: Database,
         pageSize: Int,
+        enough: Int = 2_000_000,
         largeSize: Int = 20_000,
         now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock().now }
     ) {
         self.database = database
         self.pageSize = pageSize
+        self.enough = enough
         kept = KeptCounts(largeSize: largeSize, now: now)
     }
 
@@ -64,10 +70,11 @@ package final class TopicCounter: Sendable {
     private func count(_ names: [Name], in app: BundleID) async throws -> [Name: Count] {
         var counts: [Name: Count] = [:]
         var rest = names[...]
-        // What is known of the first of the rest, and the last follower that was counted.
-        var (count, last) = (Count(), Int64(0))
+        // Of the first of the rest, up to the follower that was counted last.
+        var count = Count()
+        var last: Int64 = 0
         var total = 0
-        while !rest.isEmpty, counts.isEmpty || total < Self.followersCounted {
+        while !rest.isEmpty, counts.isEmpty || total < enough {
             let page = Self.page(of: rest.map(\.topic.rawValue), in: app, after: last, size: pageSize)
             let ranges = try await database.query(page).decoded(as: (Int, Int, Int64?).self)
             let size = ranges.reduce(0) { $0 + $1.0 }
@@ -78,7 +85,7 @@ package final class TopicCounter: Sendable {
                     last = end ?? last
                 } else {
                     counts[rest.removeFirst()] = count
-                    (count, last) = (Count(), 0)
+                    count = Count()
                 }
             }
         }

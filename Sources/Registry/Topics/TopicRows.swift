@@ -144,7 +144,8 @@ package enum TopicRows {
             return
         }
         let look = [claimedStarts(of: changed.flatMap(\.deviceKeys)), cardsToEnd(of: changed)]
-        guard let found = try await connection.pipeline([.planningOnce] + statements + look).last else { return }
+        let queries: [Query] = [.planningOnce] + statements + look
+        guard let found = try await connection.pipeline(queries).last else { return }
         let cards = try found.decoded(as: (Int64, Int64).self).map { CardKey(activityKey: $0, deviceKey: $1) }
         guard !cards.isEmpty else { return }
         try await activities.endCards(cards, on: connection)

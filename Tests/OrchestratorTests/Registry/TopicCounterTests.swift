@@ -36,6 +36,9 @@ struct TopicCounterTests {
             #expect(counts[topics[1]] == TopicCounter.Count(devices: 1))
             #expect(counts[topics[2]] == TopicCounter.Count())
             #expect(counts[topics[3]] == TopicCounter.Count(users: 1))
+            // Three followers are enough, and the first topic is done then.
+            let hasty = TopicCounter(database: world.database, pageSize: min(size, 2), enough: 3)
+            #expect(try await Set(hasty.counts(of: topics, in: world.app).keys) == [topics[0]])
         }
     }
 

@@ -60,7 +60,7 @@ struct TopicReportTests {
 
     @Test(
         "A list that is stored is not written again, in whatever order, also if the device follows what its ticket does not allow",
-        arguments: [nil, ["team:*"], ["team:*", "Match 7, \"B\""]]
+        arguments: [nil, ["team:*"], ["team:*", "Match 7, \"B\""]] as [[String]?]
     )
     func unchanged(allowed: [String]?) async throws {
         try await withWorld { world in
