@@ -17,7 +17,7 @@ extension RowCount {
 ///
 /// A page that renews itself every second therefore costs the database a tenth of a core at most.
 package final class KeptCounts<Key: Hashable & Comparable & Sendable, Count: RowCount>: Sendable {
-    /// What has fewer rows is counted each time.
+    /// Fewer rows are counted each time.
     private let largeSize: Int
     private let now: @Sendable () -> ContinuousClock.Instant
     private let entries = Mutex<[Key: Entry]>([:])
