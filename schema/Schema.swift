@@ -15,5 +15,7 @@ package enum Schema {
         (8, "receipts", PackageResources.V0008_receipts_sql),
         (9, "continuations", PackageResources.V0009_continuations_sql),
         (10, "pending_cards", PackageResources.V0010_pending_cards_sql),
+        (11, "follower_counts", PackageResources.V0011_follower_counts_sql),
+        (12, "lighter_follows", PackageResources.V0012_lighter_follows_sql),
     ]
 }

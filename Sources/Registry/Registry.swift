@@ -40,6 +40,7 @@ package final class Registry: Sendable {
     let importer = SwiftImporter()
     /// Finds app versions that nobody uses any more.
     package let versionUse: VersionUse
+    let topicCounter: TopicCounter
 
     /// - Parameters:
     ///   - store: What is written, and how.
@@ -56,6 +57,7 @@ package final class Registry: Sendable {
             pageSize: store.settings.stretchSize,
             lastFollowers: ExpiringCache(lifetime: .seconds(60), limit: 10_000) { ContinuousClock().now }
         )
+        topicCounter = TopicCounter(database: store.database, pageSize: 25 * store.settings.stretchSize)
     }
 
     /// Goes on with what a daemon that died has left of a type's change, until the daemon stops.

@@ -10,8 +10,8 @@ import Store
 final class DeliveryCounter: Sendable {
     private let database: Database
     private let pageSize: Int
-    private let cards: KeptCounts<CardCount>
-    private let starts: KeptCounts<StartCount>
+    private let cards: KeptCounts<Int64, CardCount>
+    private let starts: KeptCounts<Int64, StartCount>
 
     init(
         database: Database,
@@ -36,7 +36,7 @@ final class DeliveryCounter: Sendable {
 
     /// The starts of these activities.
     func starts(of keys: [Int64]) async throws -> [Int64: StartCount] {
-        try await starts.counts(of: Dictionary(uniqueKeysWithValues: keys.map { ($0, nil) })) { keys in
+        try await starts.counts(of: keys) { keys in
             var counts: [Int64: StartCount] = [:]
             try await eachPage(of: keys, Self.starts) { try counts[$0, default: StartCount()].add($1) }
             return counts
@@ -158,8 +158,6 @@ struct CardCount: RowCount {
 /// The outcomes of the starts of one activity.
 struct StartCount: RowCount {
     private(set) var rows = 0
-    /// Starts are counted the same, whatever the newest revision is.
-    var revision: Int64 { .max }
     private(set) var progress = StartProgress()
 
     fileprivate mutating func add(_ row: Row) throws {

@@ -164,8 +164,12 @@ extension Orchestrator {
                 WHERE m.bundle_id = d.bundle_id AND m.kind = 'user' AND m.member_id = d.user_id
                   AND a.environment = d.environment AND a.state = 'live'
                 UNION
-                SELECT a.activity_key, a.type_name FROM \(unescaped: Self.followedTopics) AS f
-                JOIN audience_topics AS m ON m.bundle_id = d.bundle_id AND m.topic = ANY(ARRAY[f.topic])
+                SELECT a.activity_key, a.type_name FROM \(unescaped: Self.namedTopics) AS n
+                CROSS JOIN LATERAL \(unescaped: Self.followedTopics) AS f
+                CROSS JOIN LATERAL (
+                    SELECT activity_key, topics_all, except_topics FROM audience_topics
+                    WHERE bundle_id = d.bundle_id AND topic = f.topic OFFSET 0
+                ) AS m
                 JOIN activities AS a USING (activity_key)
                 WHERE a.environment = d.environment AND a.state = 'live'
                   AND \(unescaped: TopicFollowing.isWithin(
@@ -195,15 +199,31 @@ extension Orchestrator {
         """
     }
 
-    /// The topics of the device `d` and of its user.
+    /// The topics that audiences in the app of the device `d` name: null if there are more than a few, no row if there are
+    /// none. Many are not read.
+    private static let namedTopics = """
+        (SELECT CASE WHEN count(*) < \(manyNamed) THEN array_agg(topic) END AS topics FROM (
+             SELECT topic FROM audience_topics WHERE bundle_id = d.bundle_id ORDER BY bundle_id, topic LIMIT \(manyNamed)
+         ) AS first HAVING count(*) > 0)
+        """
+
+    /// A device and its user may follow many topics, and many activities may run. If few topics are named, each is looked
+    /// up among those that are followed.
+    private static let manyNamed = 16
+
+    /// The topics of the device `d` and of its user, if they are among the `namedTopics` `n`, or those are many.
     private static let followedTopics = """
-        (SELECT f.topic FROM topic_follows AS f WHERE f.device_key = d.device_key
-         UNION
+        (SELECT t.topic FROM unnest(n.topics) AS t(topic)
+         WHERE \(TopicFollowing.follows("t.topic", device: "d.device_key", user: "d.user_id", of: "d.bundle_id"))
+         UNION ALL
+         SELECT f.topic FROM topic_follows AS f WHERE n.topics IS NULL AND f.device_key = d.device_key
+         UNION ALL
          SELECT o.topic FROM (
              SELECT f.topic FROM topic_follows AS f
-             WHERE f.bundle_id = d.bundle_id AND f.user_id >= d.user_id AND f.user_id <= d.user_id
+             WHERE n.topics IS NULL AND f.bundle_id = d.bundle_id AND f.user_id >= d.user_id AND f.user_id <= d.user_id
              ORDER BY f.user_id, f.topic LIMIT \(Topic.maximumCount)
-         ) AS o)
+         ) AS o
+         OFFSET 0)
         """
 
     /// An SQL condition: the device `d` can be sent a start by its token `t`, or an alert instead if the policy `p` says so.

@@ -7,7 +7,7 @@ import Store
 /// changes nothing and does not disturb the others.
 ///
 /// Nearly always a report says what is stored, or makes a device. One that changes what cards and starts of its device
-/// depend on is left to a transaction of its own.
+/// depend on, other than its topics, is left to a transaction of its own.
 package struct RegistrationGroup {
     package typealias Answer = Result<StoredReport, any Error>
 
@@ -40,7 +40,7 @@ package struct RegistrationGroup {
     private var keys: [Int: Int64] = [:]
     /// The reports whose devices exist already.
     private var effects: [Int: Effect] = [:]
-    /// Changes of topics by reports of known devices.
+    /// Changes of topics by reports of known devices. The others keep theirs.
     private var topicChanges: [Int: TopicChange] = [:]
     /// Reports that are left to other transactions.
     private var left: Set<Int> = []
@@ -151,8 +151,12 @@ package struct RegistrationGroup {
         try await store(open)
         let taken = open.filter { keys[$0] != nil }
         for place in taken { try await carryThrough(place) }
-        try await storeTopics(of: taken)
-        let stale = try await storeTokens(of: taken, isLast: isLast && !reports.contains(where: \.wantsDevice))
+        let topics = try await storeTopics(of: taken)
+        let stale = try await storeTokens(
+            of: taken,
+            after: topics,
+            isLast: isLast && !reports.contains(where: \.wantsDevice)
+        )
         let wanted = taken.filter { reports[$0].wantsDevice }.compactMap { keys[$0] }
         let devices = try await Registry.devices(keys: wanted, connection)
         for place in taken {
@@ -223,25 +227,30 @@ package struct RegistrationGroup {
         try await findTopics(places)
     }
 
-    /// Looks up the topics of devices whose reports name topics. A report that changes them may end cards, so it is left
-    /// to a transaction of its own.
+    /// Finds the reports that change the topics of known devices. Nearly always a report names the topics that are
+    /// stored, so Postgres compares them and gives only those that differ.
     private mutating func findTopics(_ places: [Int]) async throws {
-        let naming = places.filter { keys[$0] != nil && reports[$0].request.topics != nil }
-        guard !naming.isEmpty else { return }
-        let rows = try await connection.query(TopicRows.selection(ofDevices: naming.compactMap { keys[$0] }))
-        let stored = Dictionary(grouping: try rows.decoded(as: (Int64, String).self), by: \.0)
-        for place in naming {
+        var reported: [TopicRows.OfDevice] = []
+        for place in places {
             guard let key = keys[place], let topics = reports[place].request.topics else { continue }
-            let known = Set(stored[key, default: []].map { Topic(stored: $0.1) })
+            reported.append(
+                TopicRows.OfDevice(app: reports[place].app, deviceKey: key, topics: TopicList(topics))
+            )
+        }
+        guard !reported.isEmpty else { return }
+        let rows = try await connection.query(TopicRows.differing(from: reported))
+        let stored = Dictionary(try rows.decoded(as: (Int64, String).self)) { first, _ in first }
+        for place in places {
+            guard let list = keys[place].flatMap({ stored[$0] }), let topics = reports[place].request.topics else {
+                continue
+            }
             do {
                 let allowed = reports[place].request.allowedTopics
-                topicChanges[place] = try TopicChange(reported: topics, allowed: allowed, of: known)
+                let known = Set(TopicList(stored: list).topics)
+                let change = try TopicChange(reported: topics, allowed: allowed, of: known)
+                if !change.isNone { topicChanges[place] = change }
             } catch {
                 answers[place] = .failure(error)
-            }
-            if places.count > 1, topicChanges[place]?.isNone == false {
-                left.insert(place)
-                (keys[place], effects[place]) = (nil, nil)
             }
         }
     }
@@ -352,30 +361,39 @@ package struct RegistrationGroup {
         if effect.changedInstallation { _ = try await connection.pipeline(Installations.restart(deviceKey: key)) }
     }
 
-    /// Stores reported topics. A new device has no cards that its topics could end.
-    private func storeTopics(of places: [Int]) async throws {
-        var new: [TopicRows.New] = []
+    /// Stores the topics of all devices, and ends the cards that a change of them ends.
+    ///
+    /// - Returns: The statements that store them, if they are still to be run. A new device has no cards.
+    private func storeTopics(of places: [Int]) async throws -> [Query] {
+        var removed: [TopicRows.OfDevice] = []
+        var added: [TopicRows.OfDevice] = []
+        var changed: [TopicRows.Changed] = []
         for place in places {
-            guard let key = keys[place], let topics = reports[place].request.topics else { continue }
+            guard let key = keys[place] else { continue }
+            let app = reports[place].app
             if let change = topicChanges[place] {
-                if change.isNone { continue }
-                let statements = TopicRows.statements(change, of: .device(key: key), in: reports[place].app)
-                _ = try await connection.pipeline(statements)
-                try await TopicRows.endCards(of: [key], change, activities, on: connection)
-            } else {
-                new += Set(topics).sorted().map {
-                    TopicRows.New(app: reports[place].app.rawValue, device: key, topic: $0.rawValue)
-                }
+                removed.append(TopicRows.OfDevice(app: app, deviceKey: key, topics: TopicList(change.removed)))
+                added.append(TopicRows.OfDevice(app: app, deviceKey: key, topics: TopicList(change.added)))
+                changed.append(TopicRows.Changed(deviceKeys: [key], change: change))
+            } else if effects[place] == nil, let topics = reports[place].request.topics {
+                added.append(TopicRows.OfDevice(app: app, deviceKey: key, topics: TopicList(topics)))
             }
         }
-        if !new.isEmpty { _ = try await connection.pipeline([TopicRows.insertion(new)]) }
+        let statements = TopicRows.statements(removed: removed, added: added)
+        guard !changed.isEmpty else { return statements }
+        try await TopicRows.endCards(of: changed, after: statements, activities, on: connection)
+        return []
     }
 
-    /// Stores reported start tokens, unless a later generation is known. A device keeps as many as it may report at
-    /// once. Deletes the ones beyond that, those reported longest ago first.
+    /// Runs statements, and stores reported start tokens unless a later generation is known. A device keeps as many as it
+    /// may report at once. Deletes the ones beyond that, those reported longest ago first.
     ///
     /// - Returns: The devices for which a later generation than the reported one is stored.
-    private func storeTokens(of places: [Int], isLast: Bool) async throws -> Set<Int64> {
+    private func storeTokens(
+        of places: [Int],
+        after earlier: [Query],
+        isLast: Bool
+    ) async throws -> Set<Int64> {
         var devices: [Int64] = []
         var tokens: [(type: String, report: StartTokenRequest)] = []
         for (key, place) in places.compactMap({ place in keys[place].map { ($0, place) } }).sorted(by: { $0.0 < $1.0 })
@@ -385,10 +403,10 @@ package struct RegistrationGroup {
                 tokens.append((type.rawValue, report))
             }
         }
-        var statements: [Query] = []
+        var statements = earlier
         if !devices.isEmpty {
             let (types, generations) = (tokens.map(\.type), tokens.map(\.report.generation))
-            statements = [
+            statements += [
                 """
                 INSERT INTO start_tokens (device_key, type_name, token, generation)
                 SELECT report.device_key, report.type_name, report.token, coalesce(report.generation, known.generation, 0)
@@ -422,7 +440,8 @@ package struct RegistrationGroup {
         }
         guard isLast || !statements.isEmpty else { return [] }
         let rows = try await isLast ? connection.commit(statements) : connection.pipeline(statements)
-        return try rows.last.map { Set(try $0.decoded(as: Int64.self)) } ?? []
+        guard !devices.isEmpty, let late = rows.last else { return [] }
+        return Set(try late.decoded(as: Int64.self))
     }
 }
 

@@ -37,7 +37,8 @@ extension Registry {
             }
             page = try await database.withYieldingTransaction { connection in
                 let next = try await hold(user, app, after: last, on: connection)
-                try await TopicRows.endCards(of: next, change, activities, on: connection)
+                let changed = TopicRows.Changed(deviceKeys: next, change: change)
+                try await TopicRows.endCards(of: [changed], activities, on: connection)
                 return next
             }
         }
@@ -98,7 +99,8 @@ extension Registry {
         let change = try TopicChange(request, of: Set(stored.map { Topic(stored: $0) }))
         let statements = TopicRows.statements(change, of: rows, in: app)
         if !statements.isEmpty { _ = try await connection.pipeline(statements) }
-        try await TopicRows.endCards(of: devices, change, activities, on: connection)
+        let changed = TopicRows.Changed(deviceKeys: devices, change: change)
+        try await TopicRows.endCards(of: [changed], activities, on: connection)
         return (change, devices)
     }
 

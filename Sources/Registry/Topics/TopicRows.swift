@@ -25,63 +25,41 @@ package enum TopicRows {
         }
     }
 
-    /// The statement that reads the topics of devices.
-    static func selection(ofDevices keys: [Int64]) -> Query {
-        """
-        SELECT k.device_key, f.topic FROM unnest(\(keys)) AS k(device_key)
-        CROSS JOIN LATERAL (SELECT topic FROM topic_follows WHERE device_key = k.device_key OFFSET 0) AS f
-        """
-    }
-
     /// The statements that store a change.
     static func statements(_ change: TopicChange, of follower: Follower, in app: BundleID) -> [Query] {
+        switch follower {
+        case .user(let user): statements(change, ofUser: user, in: app)
+        case .device(let key):
+            statements(
+                removed: [OfDevice(app: app, deviceKey: key, topics: TopicList(change.removed))],
+                added: [OfDevice(app: app, deviceKey: key, topics: TopicList(change.added))]
+            )
+        }
+    }
+
+    // MARK: Users
+
+    private static func statements(_ change: TopicChange, ofUser user: UserID, in app: BundleID) -> [Query] {
         let (added, removed) = (change.added.map(\.rawValue), change.removed.map(\.rawValue))
         var statements: [Query] = []
-        switch follower {
-        case .user(let user):
-            if !removed.isEmpty {
-                statements.append(
-                    """
-                    DELETE FROM topic_follows
-                    WHERE bundle_id = \(app.rawValue) AND user_id >= \(user.rawValue) AND user_id <= \(user.rawValue)
-                      AND topic = ANY(\(removed))
-                    """
-                )
-            }
-            if !added.isEmpty {
-                statements.append(
-                    """
-                    INSERT INTO topic_follows (bundle_id, topic, user_id)
-                    SELECT \(app.rawValue), topic, \(user.rawValue) FROM unnest(\(added)) AS n(topic)
-                    """
-                )
-            }
-        case .device(let key):
-            if !removed.isEmpty {
-                statements.append(
-                    "DELETE FROM topic_follows WHERE device_key = \(key) AND topic = ANY(\(removed))"
-                )
-            }
-            if !added.isEmpty {
-                let new = added.map { New(app: app.rawValue, device: key, topic: $0) }
-                statements.append(insertion(new))
-            }
+        if !removed.isEmpty {
+            statements.append(
+                """
+                DELETE FROM topic_follows
+                WHERE bundle_id = \(app.rawValue) AND user_id >= \(user.rawValue) AND user_id <= \(user.rawValue)
+                  AND topic = ANY(\(removed))
+                """
+            )
+        }
+        if !added.isEmpty {
+            statements.append(
+                """
+                INSERT INTO topic_follows (bundle_id, topic, user_id)
+                SELECT \(app.rawValue), topic, \(user.rawValue) FROM unnest(\(added)) AS n(topic)
+                """
+            )
         }
         return statements
-    }
-
-    /// A topic that a device follows from now on.
-    struct New: Sendable {
-        let app: String
-        let device: Int64
-        let topic: String
-    }
-
-    static func insertion(_ new: [New]) -> Query {
-        """
-        INSERT INTO topic_follows (bundle_id, topic, device_key)
-        SELECT * FROM unnest(\(new.map(\.app)), \(new.map(\.topic)), \(new.map(\.device)))
-        """
     }
 
     /// The statement that forgets the topics of a user.
@@ -92,9 +70,90 @@ package enum TopicRows {
         """
     }
 
+    // MARK: Devices
+
+    /// Topics of a device that exists, and is locked.
+    struct OfDevice: Sendable {
+        let app: BundleID
+        let deviceKey: Int64
+        let topics: TopicList
+    }
+
+    /// The statement that compares what devices follow with what they are to follow. It gives the keys of those for which
+    /// this differs, and the ``TopicList`` of each.
+    static func differing(from wanted: [OfDevice]) -> Query {
+        """
+        SELECT r.device_key, f.topics
+        FROM unnest(\(wanted.map(\.deviceKey)), \(wanted.map(\.topics.text))) AS r(device_key, topics)
+        CROSS JOIN LATERAL (
+            SELECT coalesce(string_agg(topic, '\n' ORDER BY topic COLLATE "C"), '') AS topics
+            FROM topic_follows WHERE topic_follows.device_key = r.device_key
+        ) AS f
+        WHERE f.topics <> r.topics
+        """
+    }
+
+    /// The statements that store changes of many devices.
+    static func statements(removed: [OfDevice], added: [OfDevice]) -> [Query] {
+        let removed = removed.filter { !$0.topics.isEmpty }
+        let added = added.filter { !$0.topics.isEmpty }
+        return (removed.isEmpty ? [] : [deletion(removed)]) + (added.isEmpty ? [] : [insertion(added)])
+    }
+
+    private static func deletion(_ removed: [OfDevice]) -> Query {
+        """
+        DELETE FROM topic_follows AS f USING (
+            SELECT r.device_key, t.topic
+            FROM unnest(\(removed.map(\.deviceKey)), \(removed.map(\.topics.text))) AS r(device_key, topics)
+            CROSS JOIN LATERAL string_to_table(r.topics, '\n') AS t(topic) OFFSET 0
+        ) AS r
+        WHERE \(unescaped: Query.byKey("f", "r", "device_key", "topic"))
+        """
+    }
+
+    private static func insertion(_ added: [OfDevice]) -> Query {
+        """
+        INSERT INTO topic_follows (bundle_id, topic, device_key)
+        SELECT r.bundle_id, t.topic, r.device_key
+        FROM unnest(
+            \(added.map(\.app.rawValue)), \(added.map(\.deviceKey)), \(added.map(\.topics.text))
+        ) AS r(bundle_id, device_key, topics)
+        CROSS JOIN LATERAL string_to_table(r.topics, '\n') AS t(topic)
+        """
+    }
+
+    // MARK: Cards
+
+    /// Devices whose topics have changed in the same way: one, or several of a user.
+    struct Changed: Sendable {
+        let deviceKeys: [Int64]
+        let change: TopicChange
+    }
+
+    /// Runs the statements that store changes of topics. Then ends the cards of devices that a change takes out of an
+    /// audience, if the policy wants that.
+    static func endCards(
+        of changed: [Changed],
+        after statements: [Query] = [],
+        _ activities: any ActivityKeeper,
+        on connection: PostgresConnection
+    ) async throws {
+        let changed = changed.filter { !$0.change.isNone && !$0.deviceKeys.isEmpty }
+        guard !changed.isEmpty else {
+            if !statements.isEmpty { _ = try await connection.pipeline(statements) }
+            return
+        }
+        let look = [claimedStarts(of: changed.flatMap(\.deviceKeys)), cardsToEnd(of: changed)]
+        let queries: [Query] = [.planningOnce] + statements + look
+        guard let found = try await connection.pipeline(queries).last else { return }
+        let cards = try found.decoded(as: (Int64, Int64).self).map { CardKey(activityKey: $0, deviceKey: $1) }
+        guard !cards.isEmpty else { return }
+        try await activities.endCards(cards, on: connection)
+    }
+
     /// The statement that waits for answers to starts of devices which are being stored at this moment. Then the cards that
     /// they made can be seen. Answers that are stored later see the change.
-    static func claimedStarts(of deviceKeys: [Int64]) -> Query {
+    private static func claimedStarts(of deviceKeys: [Int64]) -> Query {
         """
         SELECT s.device_key FROM unnest(\(deviceKeys)) AS k(device_key)
         CROSS JOIN LATERAL (
@@ -106,17 +165,23 @@ package enum TopicRows {
         """
     }
 
-    /// The statement that finds the cards which a change of topics ends by policy. They are cards of these devices in
-    /// activities with a topic of the change, and the audience no longer covers them. Run it after the change is
+    /// The statement that finds the cards which changes of topics end by policy. They are cards of these devices in
+    /// activities with a topic of the change, and the audience no longer covers them. Run it after the changes are
     /// stored.
-    static func cardsToEnd(of deviceKeys: [Int64], _ change: TopicChange) -> Query {
-        let (added, removed) = (change.added.map(\.rawValue), change.removed.map(\.rawValue))
+    private static func cardsToEnd(of changed: [Changed]) -> Query {
+        let places = changed.enumerated().flatMap { place, one in one.deviceKeys.map { _ in Int64(place + 1) } }
         return """
-            SELECT s.activity_key, s.device_key FROM unnest(\(deviceKeys)) AS k(device_key)
+            SELECT s.activity_key, s.device_key
+            FROM unnest(\(changed.flatMap(\.deviceKeys)), \(places)) AS k(device_key, place)
             CROSS JOIN LATERAL (
                 SELECT activity_key, device_key FROM subscriptions
                 WHERE subscriptions.device_key = k.device_key AND state <> 'over' AND NOT leaving OFFSET 0
             ) AS s
+            CROSS JOIN LATERAL (
+                SELECT string_to_array((\(changed.map { TopicList($0.change.added).text }))[k.place], '\n') AS added,
+                       string_to_array((\(changed.map { TopicList($0.change.removed).text }))[k.place], '\n') AS removed
+                OFFSET 0
+            ) AS c
             JOIN devices AS d ON \(unescaped: Query.byKey("d", "s", "device_key"))
             JOIN activities AS a ON \(unescaped: Query.byKey("a", "s", "activity_key"))
             JOIN activity_types AS p ON p.bundle_id = a.bundle_id AND p.type_name = a.type_name
@@ -124,25 +189,9 @@ package enum TopicRows {
               AND EXISTS (
                   SELECT FROM audience_topics AS m
                   WHERE m.activity_key = a.activity_key
-                    AND (m.topic = ANY(\(removed)) OR m.topics_all && \(removed) OR m.except_topics && \(added)) OFFSET 0)
+                    AND (m.topic = ANY(c.removed) OR m.topics_all && c.removed OR m.except_topics && c.added) OFFSET 0)
               AND NOT \(unescaped: AudienceCoverage.condition)
             ORDER BY s.activity_key, s.device_key
             """
-    }
-
-    /// Ends the cards of devices that a change of topics takes out of an audience, if the policy wants that.
-    static func endCards(
-        of deviceKeys: [Int64],
-        _ change: TopicChange,
-        _ activities: any ActivityKeeper,
-        on connection: PostgresConnection
-    ) async throws {
-        guard !change.isNone, !deviceKeys.isEmpty else { return }
-        let found = try await connection.pipeline([
-            .planningOnce, claimedStarts(of: deviceKeys), cardsToEnd(of: deviceKeys, change),
-        ])[2]
-        let cards = try found.decoded(as: (Int64, Int64).self).map { CardKey(activityKey: $0, deviceKey: $1) }
-        guard !cards.isEmpty else { return }
-        try await activities.endCards(cards, on: connection)
     }
 }

@@ -1,7 +1,6 @@
+import Store
 import Synchronization
 import Testing
-
-@testable import Orchestrator
 
 @Suite("Counts that are kept")
 struct KeptCountsTests {
@@ -14,7 +13,7 @@ struct KeptCountsTests {
     private final class Counted: Sendable {
         let clock = SteppingClock(step: .zero)
         private let runs = Mutex(0)
-        let kept: KeptCounts<Count>
+        let kept: KeptCounts<Int64, Count>
         let rows: Int
         let took: Duration
 

@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import OrchestratorTestSupport
+import Postgres
 import Registry
 import Store
 import Testing
@@ -96,6 +97,26 @@ struct TopicTests {
             try await world.orchestrator.eraseUser(world.app, UserID(stored: "u1"))
             let left = try await world.orchestrator.topics(world.app, PageRequest())
             #expect(left.items == [TopicResource(topic: Topic(stored: "club"), users: 11, devices: 0)])
+        }
+    }
+
+    @Test("The topics of users and devices go with their app; nobody follows in an app that is gone")
+    func appGone() async throws {
+        try await withWorld { world in
+            try await world.register("phone")
+            for follower in [Self.ada, Self.phone] {
+                _ = try await world.orchestrator.putTopics(world.app, of: follower, .whole(topics("a")))
+            }
+            // The last step of a deletion. Rows of requests that came meanwhile may be left.
+            try await world.database.execute("DELETE FROM apps WHERE bundle_id = \(world.app.rawValue)")
+            #expect(try await world.number("SELECT count(*) FROM topic_follows") == 0)
+            let error = await #expect(throws: PostgresError.self) {
+                try await world.database.execute(
+                    "INSERT INTO topic_follows (bundle_id, topic, user_id) VALUES (\(world.app.rawValue), 'a', 'ada')"
+                )
+            }
+            // Whoever stores something looks for its app once more then.
+            #expect(error?.sqlState == "23503")
         }
     }
 

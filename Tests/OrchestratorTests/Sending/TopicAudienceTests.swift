@@ -154,6 +154,29 @@ struct TopicAudienceTests {
         }
     }
 
+    @Test(
+        "A device that registers is started whether it, or its user, follows, and whether few or many topics are named",
+        arguments: [1, 2, 15, 16, 17, 200]
+    )
+    func named(count: Int) async throws {
+        try await withWorld { world in
+            try await follow("t0", "zurich", user: "u2", in: world)
+            try await follow("t0", "berne", user: "u3", in: world)
+            let others = (1..<count).map { Topic(stored: "t\($0)") }
+            try await world.start(to: Audience(topics: others + [Topic(stored: "zurich")]))
+            for number in 1...4 {
+                var request = DeviceRequest(environment: .production, osVersion: OSVersion("18.1"))
+                request.user = .user(UserID(stored: "u\(number)"))
+                let token = try #require(PushToken(hex: "5a0\(number)"))
+                request.startTokens = [World.game: StartTokenRequest(token: token)]
+                if number == 1 { request.topics = ["berne", "t0", "zurich"].map { Topic(stored: $0) } }
+                if number == 4 { request.topics = ["berne", "t0"].map { Topic(stored: $0) } }
+                _ = try await world.orchestrator.putDevice(world.app, DeviceID(stored: "d\(number)"), request)
+            }
+            #expect(try await sent(in: world) == ["5a01", "5a02"])
+        }
+    }
+
     @Test("A start that waits does not leave once its device does not follow any more, and does when it follows again")
     func unfollowed() async throws {
         try await withWorld { world in

@@ -11,7 +11,7 @@ struct SchemaRelease: Sendable {
     var load: [String] = []
 
     /// In the order of their versions.
-    static let all = [baseline, rejudgements, topics, receipts, continuations, pendingCards]
+    static let all = [baseline, rejudgements, topics, receipts, continuations, pendingCards, follows]
 
     /// An activity of each kind in the middle of its life, and a row in every other table. The signing key is written by
     /// the test, which knows the secret.
@@ -250,6 +250,15 @@ struct SchemaRelease: Sendable {
             INSERT INTO subscriptions (activity_key, device_key, mode, state, reason, update_token, pending_since)
             SELECT activity_key, device_key, 'token', 'withheld', 'pending', decode('aa12', 'hex'), now()
             FROM activities JOIN devices USING (bundle_id) WHERE activity_id = 'loaded' AND device_id = 'd2'
+            """
+    )
+
+    private static let follows = SchemaRelease(
+        version: 7,
+        rows: """
+            INSERT INTO topic_follows (bundle_id, topic, user_id) VALUES ('com.example.app', 'team:psv', 'ada');
+            INSERT INTO topic_follows (bundle_id, topic, device_key)
+            SELECT bundle_id, 'team:psv', device_key FROM devices WHERE device_id = 'd2'
             """
     )
 }

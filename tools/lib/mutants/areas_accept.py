@@ -99,7 +99,7 @@ reports.expression("stale-installation-is-taken", DEVICES, "isStale", "false", a
 reports.expression("new-installation-counts-on", DEVICES, "row[\"is_new_installation\"]", "false", at="changedInstallation: try row[\"is_new_installation\"]")
 reports.expression("new-app-version-is-not-seen", DEVICES, "row[\"changed_app\"]", "false", at="changedApp: try row[\"changed_app\"]")
 
-topics = Area("topics", "^OrchestratorTests[.]TopicAudience")
+topics = Area("topics", "^OrchestratorTests[.]Topic")
 STARTS = "Orchestrator/Intake/Reports/ReportedStarts.swift"
 LEAVING = "Orchestrator/Intake/Reports/LeavingCards.swift"
 topics.query("card-of-a-lost-answer-stays", STARTS, "WHEN NOT r.was_sent", "WHEN true")
@@ -115,5 +115,18 @@ topics.query("reported-end-keeps-who-is-back", STARTS, "WHEN r.has_ended THEN r.
 topics.query("report-settles-who-left", STARTS, "UPDATE starts AS s SET state = 'cancelled', revision", "UPDATE starts AS s SET state = 'settled', revision")
 topics.query("report-takes-an-end-back", ROWS, "OR ((EXCLUDED.leaving OR ", "OR ((false OR ")
 topics.query("answer-settles-who-left", "Orchestrator/Sending/Starts/StartResults.swift", "AND c.leaving AND c.state = 'waiting_for_token'", "AND false")
+FOLLOWS = "Registry/Topics/TopicRows.swift"
+topics.query("change-is-not-seen", FOLLOWS, "f.topics <> r.topics", "f.topics = r.topics")
+topics.query("card-ends-by-the-change-of-another", FOLLOWS, "m.topic = ANY(c.removed)", "true")
+topics.query("who-is-left-out-keeps-the-card", FOLLOWS, " OR m.except_topics && c.added", "")
+topics.expression("every-change-is-of-the-first-device", FOLLOWS, "Int64(place + 1)", "Int64(1)")
+topics.expression("new-device-follows-nothing", DEVICES, "effects[place] == nil", "false", at="else if effects[place] == nil, let topics")
+topics.expression("kept-topics-are-removed", "Registry/Topics/TopicChange.swift", "!patterns.contains { $0.matches(topic) }", "false")
+ENROLMENT = "Orchestrator/Intake/Orchestrator+Enrolment.swift"
+topics.string("many-named-topics-are-cut", ENROLMENT, "CASE WHEN count(*) < ", "CASE WHEN count(*) <= ")
+topics.string("few-named-topics-are-not-looked-up", ENROLMENT, "FROM unnest(n.topics) AS t(topic)", "FROM unnest(NULL::text[]) AS t(topic)")
+topics.string("many-topics-of-users-are-not-looked-up", ENROLMENT, "WHERE n.topics IS NULL AND f.bundle_id = d.bundle_id", "WHERE false AND f.bundle_id = d.bundle_id")
+COUNTER = "Registry/Topics/TopicCounter.swift"
+topics.expression("count-goes-on-with-the-next-topic", COUNTER, "size == pageSize", "false", at="if size == pageSize, place")
 
 AREAS = [accept, new_starts, idempotency, groups, schedules, reports, topics]
