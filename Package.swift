@@ -297,7 +297,10 @@ let package = Package(
                 "tally-import",
             ]
         ),
-        .testTarget(name: "ActivityModelTests", dependencies: ["ActivityModel", "JSON", "TestSupport"]),
+        .testTarget(
+            name: "ActivityModelTests",
+            dependencies: ["APITypes", "ActivityModel", "JSON", "TestSupport"]
+        ),
         .testTarget(name: "CryptographyTests", dependencies: ["Cryptography", "TestSupport"]),
         .testTarget(name: "ReactorTests", dependencies: ["Reactor", "TestSupport"]),
         .testTarget(name: "TLSEngineTests", dependencies: ["COpenSSL", "Cryptography", "TLSEngine", "TestSupport"]),

@@ -46,6 +46,7 @@ private let badBodies: [BadBody] = [
         "/priority out_of_range"
     ),
     BadBody(PushRequest.self, ["to": ["user_id": "a"], "push_type": "voip"], "/to invalid_value"),
+    BadBody(PushRequest.self, ["to": ["user_id": "a"], "push_type": "alert", "custom": []], "/custom wrong_type"),
     BadBody(
         RegistrationTicketRequest.self,
         ["environment": "production", "device_id": "a", "ttl_seconds": 86_401],

@@ -1,3 +1,4 @@
+import APITypes
 import ActivityModel
 import JSON
 import Testing
@@ -51,7 +52,7 @@ struct PolicyTests {
 
     @Test("A card is handed over while iOS certainly still has it", arguments: [0, 8])
     func continuation(hours: Int) {
-        #expect(throws: PolicyError.self) {
+        #expect(throws: Problem.self) {
             try Policy(json: ["continue_after_hours": .number(JSONNumber(hours))])
         }
     }
@@ -117,10 +118,10 @@ struct PolicyTests {
         ] as [(JSONValue, String, String)]
     )
     func refused(json: JSONValue, pointer: String, code: String) throws {
-        let error = try #require(throws: PolicyError.self) { try Policy(json: json) }
-        #expect(error.pointer.description == pointer)
-        #expect(error.issues.map(\.code.rawValue) == [code])
-        #expect(error.message.hasSuffix("."))
+        let error = try #require(throws: Problem.self) { try Policy(json: json) }
+        #expect(error.errors.map(\.pointer.description) == [pointer])
+        #expect(error.errors.map(\.code) == [code])
+        #expect(error.errors.allSatisfy { $0.message.hasSuffix(".") })
     }
 
     @Test("Rules beyond the most that are accepted are refused")
@@ -128,7 +129,7 @@ struct PolicyTests {
         let rules = { (count: Int) -> JSONValue in ["rules": .array(Array(repeating: ["changed": "/a"], count: count))]
         }
         #expect(try Policy(json: rules(64)).rules.count == 64)
-        #expect(throws: PolicyError.self) { try Policy(json: rules(65)) }
+        #expect(throws: Problem.self) { try Policy(json: rules(65)) }
     }
 
     @Test("The first rule whose place changed speaks")

@@ -1,3 +1,4 @@
+import APITypes
 import ActivityModel
 import Foundation
 import JSON

@@ -1,4 +1,3 @@
-import ActivityModel
 package import JSON
 
 /// One error in a request, at one position in its body.
@@ -20,15 +19,15 @@ package struct FieldError: Sendable, Hashable {
     }
 
     /// This request has no such field.
-    package static let unknownField = InvalidFields.Issue.Code.unknownField.rawValue
+    package static let unknownField = "unknown_field"
     /// A required field is absent.
-    package static let missing = InvalidFields.Issue.Code.missing.rawValue
+    package static let missing = "missing"
     /// The value has the wrong JSON type.
-    package static let wrongType = InvalidFields.Issue.Code.wrongType.rawValue
+    package static let wrongType = "wrong_type"
     /// A number, length or time is too small or too large.
-    package static let outOfRange = InvalidFields.Issue.Code.outOfRange.rawValue
+    package static let outOfRange = "out_of_range"
     /// The type is right but the value is invalid: an identifier, a token, a time, or a word outside its list.
-    package static let invalidValue = InvalidFields.Issue.Code.invalidValue.rawValue
+    package static let invalidValue = "invalid_value"
     /// Two fields exclude each other.
     package static let conflict = "conflict"
     /// Attributes and content state together are too large.

@@ -108,49 +108,7 @@ extension FieldType where Value == PushPriority {
     }
 }
 
-extension FieldType where Value == AlertContent {
-    /// `{title, body, sound?}`; title and body are a string or `{loc_key, loc_args}`.
-    package static var alert: Self {
-        FieldType { value, context in
-            do throws(InvalidFields) {
-                return try AlertContent(json: value)
-            } catch {
-                context.adopt(error)
-                return nil
-            }
-        } write: {
-            $0.json
-        }
-    }
-}
-
-extension FieldType where Value == Policy {
-    /// A policy. Absent fields have their defaults.
-    package static var policy: Self {
-        FieldType { value, context in
-            do throws(InvalidFields) {
-                return try Policy(json: value)
-            } catch {
-                context.adopt(error)
-                return nil
-            }
-        } write: {
-            $0.json
-        }
-    }
-}
-
 /// The form of the caller's own ids, for messages.
 let callerIDCharacters = "1 to 128 printable ASCII characters, other than '.' and '..',"
 /// The form of an activity type's name, for messages.
 let typeNameForm = "The name of a Swift type (letters, digits and '_', no digit first)"
-
-extension FieldContext {
-    /// Adds the errors that a reader of the model found in this field.
-    package mutating func adopt(_ invalid: InvalidFields) {
-        for issue in invalid.issues.prefix(FieldError.maximumCount + 1) {
-            let place = pointer.appending(contentsOf: issue.pointer)
-            errors.append(FieldError(pointer: place, code: issue.code.rawValue, message: issue.message))
-        }
-    }
-}

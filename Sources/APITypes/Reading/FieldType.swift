@@ -210,14 +210,7 @@ extension FieldType {
     /// An object with its own fields. It treats unknown fields like the object around it.
     package static func object(_: Value.Type) -> Self where Value: APIValue {
         FieldType { value, context in
-            var reader = ObjectReader(
-                value,
-                at: context.pointer,
-                refusesUnknownFields: context.refusesUnknownFields
-            )
-            let result = Value(reader: &reader)
-            context.errors.append(contentsOf: reader.errors)
-            return result
+            context.object(value) { Value(reader: &$0) }
         } write: {
             $0.json
         }
@@ -226,7 +219,7 @@ extension FieldType {
     /// One word from a list. The error message names all the words.
     package static func word(_: Value.Type) -> Self
     where Value: RawRepresentable & CaseIterable & Sendable, Value.RawValue == String {
-        text("One of " + Value.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")) {
+        text("One of " + quotedWords(of: Value.self)) {
             Value(rawValue: $0)
         } write: {
             $0.rawValue

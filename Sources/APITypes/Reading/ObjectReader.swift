@@ -116,7 +116,8 @@ package struct ObjectReader {
 /// A field's position, and the errors found in it.
 package struct FieldContext {
     private let parent: JSONPointer
-    private let token: String
+    /// The name of the field, or the index of the item.
+    let token: String
     package let refusesUnknownFields: Bool
     package var errors: [FieldError] = []
 
@@ -136,5 +137,16 @@ package struct FieldContext {
     /// Records an error in the field.
     mutating func refuse(_ code: String, _ message: String) {
         errors.append(FieldError(pointer: pointer, code: code, message: message))
+    }
+
+    /// Records an error with a message that names the field: "'field' must be …".
+    mutating func refuse(_ code: String, mustBe what: String) { refuse(code, "'\(token)' must be \(what).") }
+
+    /// Reads the object in the field. It treats unknown fields like the object around it.
+    mutating func object<Value>(_ value: JSONValue, _ read: (inout ObjectReader) -> Value?) -> Value? {
+        var reader = ObjectReader(value, at: pointer, refusesUnknownFields: refusesUnknownFields)
+        let result = read(&reader)
+        errors.append(contentsOf: reader.errors)
+        return result
     }
 }

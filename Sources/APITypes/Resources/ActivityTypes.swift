@@ -47,7 +47,7 @@ extension TypeRequest: APIRequest {
                     .schemas(attributes: attributes, contentState: contentState)
                 } else { nil }
         }
-        let policy = reader.optional("policy", .policy)
+        let policy = reader.optional("policy", .object(Policy.self))
         let minAppVersion = reader.optional("min_app_version", .appVersion)
         guard reader.finish(), let source else { return nil }
         self.init(source: source, policy: policy, minAppVersion: minAppVersion)
@@ -68,7 +68,7 @@ extension TypeRequest: APIRequest {
                 )
             }
         }
-        fields.add("policy", policy?.json)
+        fields.add("policy", policy)
         fields.add("min_app_version", minAppVersion?.description)
         return fields.json
     }
@@ -216,7 +216,7 @@ extension TypeResource: APIAnswer, FieldwiseValue {
         .required("version", \.version, .int),
         .required("attributes_schema", \.attributesSchema, .schema),
         .required("content_state_schema", \.contentStateSchema, .schema),
-        .required("policy", \.policy, .policy),
+        .required("policy", \.policy, .object(Policy.self)),
         .optional("min_app_version", \.minAppVersion, .appVersion),
         .required("created_at", \.createdAt, .time),
         .required("updated_at", \.updatedAt, .time),

@@ -92,7 +92,7 @@ extension AudienceRequest: APIRequest {
                 message: "'remove' takes 'topics' alone, whatever narrowed them."
             )
         }
-        let alert = reader.optional("alert", .alert)
+        let alert = reader.optional("alert", .object(AlertContent.self))
         if reader.has("alert"), !reader.has("add") {
             reader.refuse("alert", code: FieldError.conflict, message: "'alert' is for devices that 'add' adds.")
         }
@@ -104,7 +104,7 @@ extension AudienceRequest: APIRequest {
         var fields = ObjectWriter()
         fields.add("add", add)
         fields.add("remove", remove)
-        fields.add("alert", alert?.json)
+        fields.add("alert", alert)
         return fields.json
     }
 }

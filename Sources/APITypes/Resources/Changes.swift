@@ -47,7 +47,7 @@ extension UpdateRequest: APIRequest {
 
     package init?(reader: inout ObjectReader) {
         let contentState = reader.required("content_state", Self.contentStateType)
-        let alert = reader.optional("alert", .alert)
+        let alert = reader.optional("alert", .object(AlertContent.self))
         let urgency = reader.optional("urgency", .word(Urgency.self))
         let mustDeliver = reader.optional("must_deliver", .bool)
         let staleAfterSeconds = reader.optional("stale_after_seconds", .seconds)
@@ -72,7 +72,7 @@ extension UpdateRequest: APIRequest {
     package var json: JSONValue {
         var fields = ObjectWriter()
         fields.add("content_state", contentState)
-        fields.add("alert", alert?.json)
+        fields.add("alert", alert)
         fields.add("urgency", urgency?.rawValue)
         if mustDeliver { fields.add("must_deliver", true) }
         fields.add("stale_after_seconds", staleAfterSeconds)
@@ -126,7 +126,7 @@ extension EndRequest: APIRequest {
                 message: "Either 'dismiss_after_seconds' or 'dismiss_at' is expected."
             )
         }
-        let alert = reader.optional("alert", .alert)
+        let alert = reader.optional("alert", .object(AlertContent.self))
         let at = reader.optional("at", .time)
         guard reader.finish() else { return nil }
         self.init(
@@ -145,7 +145,7 @@ extension EndRequest: APIRequest {
         case .at(let time): fields.add("dismiss_at", time)
         case nil: break
         }
-        fields.add("alert", alert?.json)
+        fields.add("alert", alert)
         fields.add("at", at)
         return fields.json
     }

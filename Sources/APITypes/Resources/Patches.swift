@@ -88,7 +88,7 @@ package struct TypePatch: Sendable, Hashable {
         let base = stored.json
         var context = FieldContext("policy", in: JSONPointer(), refusesUnknownFields: true)
         Self.refuseUnknownNulls(policy, base, context.pointer, &context)
-        let result = FieldType<Policy>.policy.read(base.merging(policy.isNull ? [:] : policy), &context)
+        let result = FieldType<Policy>.object(Policy.self).read(base.merging(policy.isNull ? [:] : policy), &context)
         guard context.errors.isEmpty, let result else { throw .invalidRequest(context.errors) }
         return policy.isNull ? Policy() : result
     }

@@ -57,7 +57,7 @@ extension StartRequest: APIRequest, FieldwiseValue {
         .optional("environment", \.environment, .word(APNSEnvironment.self)),
         .optional("audience", \.audience, .object(Audience.self), unless: Audience()),
         .optional("delivery", \.delivery, .word(Delivery.self), else: .tokens),
-        .optional("alert", \.alert, .alert),
+        .optional("alert", \.alert, .object(AlertContent.self)),
         .optional("urgency", \.urgency, .word(Urgency.self)),
         .optional("starts_at", \.startsAt, .time),
         .optional("ends_at", \.endsAt, .time),

@@ -19,73 +19,27 @@ package struct AlertContent: Sendable, Hashable {
         self.sound = sound
     }
 
-    /// Reads the API's shape. `place` is its location in the whole document. Reports all errors; an unknown field is
-    /// one.
-    package init(json: JSONValue, at place: JSONPointer = JSONPointer()) throws(InvalidFields) {
-        var reader = FieldReader(json, at: place)
-        let title = Self.text("title", place, &reader)
-        let body = Self.text("body", place, &reader)
-        let sound = reader.text("sound")
-        try reader.finish()
-        self.init(title: title, body: body, sound: sound)
-    }
-
-    private static func text(_ key: String, _ place: JSONPointer, _ reader: inout FieldReader) -> AlertText {
-        guard let value = reader.required(key) else { return .plain("") }
-        do {
-            return try AlertText(json: value, at: place.appending(key))
-        } catch {
-            reader.adopt(error)
-            return .plain("")
-        }
-    }
-
-    /// The API's shape.
-    package var json: JSONValue { object(title.json, body.json) }
-
     /// The same words without a sound.
     package var silent: AlertContent { AlertContent(title: title, body: body) }
 
     /// Apple's shape.
-    package var wire: JSONValue { object(title.wire, body.wire) }
+    package var wire: JSONValue {
+        var object: JSONObject = ["title": title.wire, "body": body.wire]
+        object["sound"] = sound.map(JSONValue.string)
+        return .object(object)
+    }
 
     /// An upper bound of its bytes in either shape.
     var bound: Int { 64 + title.bound + body.bound + (sound.map(Self.bound) ?? 0) }
 
     /// An upper bound of a string's bytes in JSON: an escape takes six bytes for one.
     static func bound(_ text: String) -> Int { text.utf8.count * 6 + 2 }
-
-    private func object(_ title: JSONValue, _ body: JSONValue) -> JSONValue {
-        var object: JSONObject = ["title": title, "body": body]
-        object["sound"] = sound.map(JSONValue.string)
-        return .object(object)
-    }
 }
 
 /// A line of an alert: a plain text, or a key that the app translates.
 package enum AlertText: Sendable, Hashable {
     case plain(String)
     case localized(key: String, arguments: [String])
-
-    /// Reads a string or `{loc_key, loc_args?}`.
-    package init(json: JSONValue, at place: JSONPointer = JSONPointer()) throws(InvalidFields) {
-        if let text = json.string {
-            self = .plain(text)
-            return
-        }
-        guard json.object != nil else {
-            let message = "A text or {loc_key, loc_args} is expected."
-            throw InvalidFields(InvalidFields.Issue(pointer: place, code: .wrongType, message: message))
-        }
-        var reader = FieldReader(json, at: place)
-        let key = reader.required("loc_key")
-        if let key, key.string?.isEmpty != false {
-            reader.report("loc_key", .wrongType, "'loc_key' must be a text that is not empty.")
-        }
-        let arguments = reader.texts("loc_args")
-        try reader.finish()
-        self = .localized(key: key?.string ?? "", arguments: arguments)
-    }
 
     /// The API's shape.
     package var json: JSONValue { value(keyName: "loc_key", argumentsName: "loc_args") }

@@ -6,6 +6,8 @@ package struct Policy: Sendable, Hashable {
     package static let maximumDuration = 2_592_000
     /// The maximum time that an ended card may stay: 4 h (Apple, ActivityKit).
     package static let maximumDismissal = 14_400
+    /// The maximum number of rules. Each rule costs a comparison at every accept.
+    package static let maximumRules = 64
 
     /// A change's content counts as stale this long after its timestamp; `nil`: never.
     package var staleAfterSeconds: Int?

@@ -34,35 +34,3 @@ extension Policy {
         rules.first { $0.matches(from: old, to: new) }
     }
 }
-
-extension PolicyRule {
-    init(json: JSONValue, at place: JSONPointer) throws(InvalidFields) {
-        var reader = FieldReader(json, at: place)
-        var changed = JSONPointer()
-        if let value = reader.required("changed") {
-            if let pointer = value.string.flatMap({ JSONPointer($0) }) {
-                changed = pointer
-            } else {
-                let code: InvalidFields.Issue.Code = value.string == nil ? .wrongType : .invalidValue
-                reader.report("changed", code, "'changed' must be a JSON pointer, such as \"/home_score\".")
-            }
-        }
-        let urgency = reader.choice("urgency", default: Urgency.routine)
-        let mustDeliver = reader.flag("must_deliver")
-        let interval = reader.optionalInteger("min_interval_seconds", in: 0...Policy.maximumDuration)
-        if interval != nil, urgency != .routine {
-            let message =
-                "'min_interval_seconds' holds back routine changes only; this rule makes them \(urgency.rawValue)."
-            reader.report("min_interval_seconds", .invalidValue, message)
-        }
-        try reader.finish()
-        self.init(changed: changed, urgency: urgency, mustDeliver: mustDeliver, minimumIntervalSeconds: interval)
-    }
-
-    var json: JSONValue {
-        var object: JSONObject = ["changed": .string(changed.description), "urgency": .string(urgency.rawValue)]
-        if mustDeliver { object["must_deliver"] = true }
-        object["min_interval_seconds"] = minimumIntervalSeconds.map { .number(JSONNumber($0)) }
-        return .object(object)
-    }
-}

@@ -33,45 +33,6 @@ package struct NotificationContent: Sendable, Hashable {
     /// Empty content.
     package init() {}
 
-    /// Reads Apple's shape.
-    ///
-    /// Unknown keys are refused. APNs would ignore them and answer 200, and the caller would never notice the mistake.
-    package init(json: JSONValue, at place: JSONPointer = JSONPointer()) throws(InvalidFields) {
-        var reader = FieldReader(json, at: place)
-        alert = Self.part("alert", place, &reader) { value, place throws(InvalidFields) in
-            try NotificationAlert(json: value, at: place)
-        }
-        badge = reader.optionalInteger("badge", in: 0...Int(Int32.max))
-        sound = Self.part("sound", place, &reader) { value, place throws(InvalidFields) in
-            try NotificationSound(json: value, at: place)
-        }
-        threadID = reader.text("thread-id")
-        category = reader.text("category")
-        isContentAvailable = reader.integer("content-available", in: 0...1, default: 0) == 1
-        isContentChanged = reader.flag("content-changed")
-        isMutable = reader.integer("mutable-content", in: 0...1, default: 0) == 1
-        targetContentID = reader.text("target-content-id")
-        interruptionLevel = reader.optionalChoice("interruption-level")
-        relevanceScore = reader.number("relevance-score", in: 0...1)
-        filterCriteria = reader.text("filter-criteria")
-        try reader.finish()
-    }
-
-    private static func part<Part>(
-        _ key: String,
-        _ place: JSONPointer,
-        _ reader: inout FieldReader,
-        read: (JSONValue, JSONPointer) throws(InvalidFields) -> Part
-    ) -> Part? {
-        guard let value = reader.value(key) else { return nil }
-        do {
-            return try read(value, place.appending(key))
-        } catch {
-            reader.adopt(error)
-            return nil
-        }
-    }
-
     /// Apple's shape, always in the same key order.
     package var wire: JSONValue {
         var object = JSONObject()

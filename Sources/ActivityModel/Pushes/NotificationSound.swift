@@ -8,27 +8,6 @@ package enum NotificationSound: Sendable, Hashable {
     /// from 0 to 1.
     case critical(name: String, volume: JSONNumber? = nil)
 
-    /// Reads Apple's shape: a string, or `{critical: 1, name, volume?}`.
-    package init(json: JSONValue, at place: JSONPointer = JSONPointer()) throws(InvalidFields) {
-        if let name = json.string, !name.isEmpty {
-            self = .named(name)
-            return
-        }
-        guard json.object != nil else {
-            let message = "A text that is not empty, or {critical, name, volume}, is expected."
-            throw InvalidFields(InvalidFields.Issue(pointer: place, code: .wrongType, message: message))
-        }
-        var reader = FieldReader(json, at: place)
-        // 1 is the only valid value: a sound that is not critical is a string.
-        _ = reader.required("critical")
-        _ = reader.integer("critical", in: 1...1, default: 1)
-        _ = reader.required("name")
-        let name = reader.text("name")
-        let volume = reader.number("volume", in: 0...1)
-        try reader.finish()
-        self = .critical(name: name ?? "default", volume: volume)
-    }
-
     /// Apple's shape.
     package var wire: JSONValue {
         switch self {

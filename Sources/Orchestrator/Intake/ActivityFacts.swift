@@ -91,7 +91,7 @@ extension ActivityFacts {
             environment: try .stored(row["environment"]),
             delivery: try .stored(row["delivery"]),
             attributes: CompactJSON(stored: Array(attributes.utf8)),
-            startAlert: try alert.map { try AlertContent(json: JSONValue(parsing: $0)) },
+            startAlert: try alert.map(AlertContent.stored),
             isPast: try row["is_past"]
         )
     }

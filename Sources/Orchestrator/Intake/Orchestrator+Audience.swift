@@ -129,7 +129,7 @@ struct AudienceChange: Sendable {
         }
         if state == ActivityState.ended.rawValue { throw Problem.activityEnded() }
         var statements: [Query] = []
-        let stands = try stored.map { try AlertContent(json: JSONValue(parsing: $0)) } ?? facts.startAlert
+        let stands = try stored.map(AlertContent.stored) ?? facts.startAlert
         if let alert = request.alert ?? (added == nil || stands != nil ? nil : policyAlert) {
             try await checkSize(with: alert, on: connection)
             statements.append(

@@ -1,3 +1,4 @@
+import APITypes
 import ActivityModel
 import JSON
 import Postgres
@@ -97,20 +98,16 @@ struct StandingRow {
 
     /// The newest alert that some destinations of the ring may not have heard.
     var ridingAlert: AlertContent? {
-        get throws { try alert.map(Self.content) }
+        get throws { try alert.map(AlertContent.stored) }
     }
 
     /// The alert that starts bring instead of ``ActivityFacts/startAlert``; nil if no audience has come with an alert.
     var startAlert: AlertContent? {
-        get throws { try laterStartAlert.map(Self.content) }
+        get throws { try laterStartAlert.map(AlertContent.stored) }
     }
 
     /// The alerts of the barriers that are open on the ring.
     var barrierAlerts: [AlertContent] {
-        get throws { try alerts.map(Self.content) }
-    }
-
-    private static func content(_ text: String) throws -> AlertContent {
-        try AlertContent(json: JSONValue(parsing: text))
+        get throws { try alerts.map(AlertContent.stored) }
     }
 }

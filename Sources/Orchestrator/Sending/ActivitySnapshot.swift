@@ -1,5 +1,5 @@
+import APITypes
 import ActivityModel
-import JSON
 import Postgres
 import Store
 
@@ -137,7 +137,7 @@ extension ActivitySnapshot {
         newest = try row["revision"]
         barrier = try row["barrier"]
         isBarrierBegun = try row["is_barrier_begun"]
-        policy = try Policy(json: JSONValue(parsing: row["policy"]))
+        policy = try Policy.stored(row["policy"])
         let enrolledMembers: Int64? = try row["enrolled_members"]
         enrolment = try enrolledMembers.map { _ in try AudienceStretch.Place(row) }
         isPast = try row["is_past"]

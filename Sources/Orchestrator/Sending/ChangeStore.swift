@@ -1,5 +1,5 @@
+import APITypes
 import ActivityModel
-import JSON
 import Postgres
 import Store
 
@@ -247,7 +247,7 @@ struct ChangeStore: Sendable {
             """
         )
         guard let (revision, text) = try rows.first(as: (Int64, String).self) else { return nil }
-        return OwedAlert(revision: revision, content: try AlertContent(json: JSONValue(parsing: text)))
+        return OwedAlert(revision: revision, content: try AlertContent.stored(text))
     }
 
     /// The alert that a change brought.
@@ -256,7 +256,7 @@ struct ChangeStore: Sendable {
             "SELECT alert::text FROM changes WHERE activity_key = \(key) AND revision = \(revision)"
         )
         guard let text = try rows.single(String?.self) ?? nil else { return nil }
-        return try AlertContent(json: JSONValue(parsing: text))
+        return try AlertContent.stored(text)
     }
 
     /// The alert of starts that leave now.
@@ -269,7 +269,7 @@ struct ChangeStore: Sendable {
             """
         )
         guard let text = try rows.single(String?.self) ?? nil else { return nil }
-        return try AlertContent(json: JSONValue(parsing: text))
+        return try AlertContent.stored(text)
     }
 
     private struct StoredChange {
@@ -307,7 +307,7 @@ struct ChangeStore: Sendable {
                 revision: try row["revision"],
                 kind: try .stored(row["kind"]),
                 contentState: CompactJSON(stored: Array(content.utf8)),
-                alert: try alert.map { try AlertContent(json: JSONValue(parsing: $0)) },
+                alert: try alert.map(AlertContent.stored),
                 urgency: try .stored(row["urgency"]),
                 mustDeliver: try row["must_deliver"],
                 timestamp: timestamp ?? 0,

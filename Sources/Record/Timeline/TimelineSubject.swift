@@ -1,6 +1,5 @@
 import APITypes
 import ActivityModel
-import JSON
 import Postgres
 import Store
 
@@ -65,7 +64,7 @@ struct TimelineSubject: Sendable {
             isHalted: try row["is_halted"],
             heldUntil: try row["held_until"]
         )
-        policy = try Policy(json: JSONValue(parsing: row["policy"]))
+        policy = try Policy.stored(row["policy"])
         device = try Self.device(row)
     }
 

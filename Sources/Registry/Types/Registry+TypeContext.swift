@@ -1,6 +1,5 @@
 import APITypes
 package import ActivityModel
-import JSON
 package import Postgres
 import Store
 
@@ -43,7 +42,7 @@ extension Registry {
         let context = TypeContext(
             app: app,
             name: name,
-            policy: try Policy(json: JSONValue(parsing: policy)),
+            policy: try Policy.stored(policy),
             versions: versions,
             updatedAt: updatedAt
         )

@@ -21,7 +21,7 @@ extension Registry {
                 """
             )
             guard let text = try locked.single(String.self) else { throw Problem.notFound("the activity type") }
-            let stored = try Policy(json: JSONValue(parsing: text))
+            let stored = try Policy.stored(text)
             let policy = try patch.applied(to: stored)
             // A statement of its own: it sees what the lock waited for.
             guard let type = try await Self.readTypes(app, name: name, connection).first else {

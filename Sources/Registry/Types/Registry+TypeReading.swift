@@ -108,7 +108,7 @@ extension Registry {
                 version: try row["version"],
                 attributesSchema: try JSONValue(parsing: row["attributes_schema"]),
                 contentStateSchema: try JSONValue(parsing: row["content_state_schema"]),
-                policy: try Policy(json: JSONValue(parsing: row["policy"])),
+                policy: try Policy.stored(row["policy"]),
                 minAppVersion: least.flatMap { AppVersion($0) },
                 createdAt: try row["created_at"],
                 updatedAt: try row["updated_at"]

@@ -270,7 +270,7 @@ extension Registry {
             """
         )
         return StoredType(
-            policy: try Policy(json: JSONValue(parsing: stored)),
+            policy: try Policy.stored(stored),
             all: try versions.decoded(as: (Int32, String, String, String?).self).map {
                 version,
                 attributes,

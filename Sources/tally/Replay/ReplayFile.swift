@@ -96,7 +96,7 @@ extension ReplayPost: APIRequest, FieldwiseValue {
         .optional("urgency", \.urgency, .word(Urgency.self)),
         .optional("must_deliver", \.mustDeliver, .bool, unless: false),
         .optional("dismiss_after_seconds", \.dismissAfterSeconds, .seconds),
-        .optional("alert", \.alert, .alert),
+        .optional("alert", \.alert, .object(AlertContent.self)),
         .optional("content_state", \.contentState, .object),
         rule: { reader in
             guard reader.peek("kind", .word(ChangeKind.self)) != .end, !reader.has("content_state") else { return }

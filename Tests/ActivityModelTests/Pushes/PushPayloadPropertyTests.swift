@@ -1,3 +1,4 @@
+import APITypes
 import ActivityModel
 import JSON
 import TestSupport
@@ -37,7 +38,7 @@ struct PushPayloadPropertyTests {
                     Bool.random(using: &generator) ? "text" : .object(Self.object(Self.lines, chance: 5, &generator))
             }
             let type = PushType.allCases.randomElement(using: &generator) ?? .alert
-            let custom: JSONValue = ["mdm": "m", "container-identifier": "c"]
+            let custom: JSONObject = ["mdm": "m", "container-identifier": "c"]
             // Whether it is refused, and why, is the business of the tables.
             guard let payload = try? PushPayload(type, aps: .object(aps), custom: type == .mdm ? ["mdm": "m"] : custom)
             else { continue }
@@ -45,7 +46,7 @@ struct PushPayloadPropertyTests {
             var written = try #require(try JSONValue.parse(payload.body).object)
             let apsWritten = written["aps"]
             written["aps"] = nil
-            #expect(try PushPayload(type, aps: apsWritten, custom: .object(written)) == payload)
+            #expect(try PushPayload(type, aps: apsWritten, custom: written) == payload)
         }
         #expect(accepted > 300)
     }

@@ -1,3 +1,4 @@
+import APITypes
 import ActivityModel
 import JSON
 import Testing
@@ -8,11 +9,11 @@ struct PushPayloadTests {
         let type: PushType
         let aps: String?
         let custom: String?
-        /// `place code` of each issue.
-        let issues: [String]
+        /// `place code` of each error.
+        let errors: [String]
 
-        init(_ type: PushType, _ aps: String?, custom: String? = nil, _ issues: String...) {
-            (self.type, self.aps, self.custom, self.issues) = (type, aps, custom, issues)
+        init(_ type: PushType, _ aps: String?, custom: String? = nil, _ errors: String...) {
+            (self.type, self.aps, self.custom, self.errors) = (type, aps, custom, errors)
         }
 
         var testDescription: String { "\(type) \(aps ?? "") \(custom ?? "")" }
@@ -66,7 +67,6 @@ struct PushPayloadTests {
         Wrong(.alert, nil, "/aps missing"),
         Wrong(.alert, #"{"content-available":1}"#, "/aps missing"),
         Wrong(.alert, #"{"badge":1}"#, custom: #"{"aps":{}}"#, "/custom/aps invalid_value"),
-        Wrong(.alert, #"{"badge":1}"#, custom: "[]", "/custom wrong_type"),
         Wrong(
             .background,
             #"{"alert":"a","sound":"default","badge":1}"#,
@@ -95,14 +95,14 @@ struct PushPayloadTests {
     @Test("what is wrong is named by its place", arguments: shapes + rules)
     func refused(wrong: Wrong) throws {
         let aps = try wrong.aps.map { try JSONValue(parsing: $0) }
-        let custom = try wrong.custom.map { try JSONValue(parsing: $0) }
-        let error = try #require(throws: InvalidFields.self) { try PushPayload(wrong.type, aps: aps, custom: custom) }
-        #expect(error.issues.map { "\($0.pointer) \($0.code.rawValue)" } == wrong.issues)
+        let custom = try JSONValue(parsing: wrong.custom ?? "{}").object ?? [:]
+        let problem = try #require(throws: Problem.self) { try PushPayload(wrong.type, aps: aps, custom: custom) }
+        #expect(problem.errors.map { "\($0.pointer) \($0.code)" } == wrong.errors)
     }
 
     @Test("a background push is marked as one, and has nothing to see or hear")
     func background() throws {
-        let payload = try PushPayload(.background, aps: nil, custom: nil)
+        let payload = try PushPayload(.background, aps: nil, custom: [:])
         #expect(String(decoding: payload.body, as: UTF8.self) == #"{"aps":{"content-available":1}}"#)
     }
 
@@ -115,7 +115,7 @@ struct PushPayloadTests {
 
     @Test("digits and order of the app's own data stay, and bytes are UTF-8 without needless escapes")
     func passThrough() throws {
-        let custom = try JSONValue(parsing: #"{"z":1.50,"a":"é/\"","big":12345678901234567890}"#)
+        let custom = try #require(try JSONValue(parsing: #"{"z":1.50,"a":"é/\"","big":12345678901234567890}"#).object)
         let payload = try PushPayload(.alert, aps: ["badge": 1], custom: custom)
         let text = #"{"aps":{"badge":1},"z":1.50,"a":"é/\"","big":12345678901234567890}"#
         #expect(String(decoding: payload.body, as: UTF8.self) == text)

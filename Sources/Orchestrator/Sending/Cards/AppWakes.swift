@@ -87,7 +87,7 @@ struct AppWakes: Sendable {
                 priority: PriorityRule.wake,
                 expiration: now + Self.expiration
             ),
-            body: try PushPayload.background(custom: activity.id.mention(of: addressee.typeName)).body,
+            body: PushPayload(.background, custom: activity.id.mention(of: addressee.typeName)).body,
             tokens: TokenBuffer(cards.compactMap(\.deviceToken)),
             deadline: orchestrator.settings.pushDeadline,
             wantsReceipts: detail.wantsReceipts

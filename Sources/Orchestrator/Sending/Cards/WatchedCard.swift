@@ -1,5 +1,5 @@
+import APITypes
 import ActivityModel
-import JSON
 import Postgres
 import Store
 
@@ -118,7 +118,7 @@ extension WatchedCard {
             """
         )
         var policies: [TypeKey: Policy] = [:]
-        for row in rows { try policies[TypeKey(row)] = Policy(json: JSONValue(parsing: row["policy"])) }
+        for row in rows { try policies[TypeKey(row)] = Policy.stored(row["policy"]) }
         return policies
     }
 

@@ -24,15 +24,7 @@ extension Orchestrator {
 
     /// - Throws: 422 with every rule of the push type that is broken; `payload_too_large`.
     private static func body(of request: PushRequest) throws(Problem) -> [UInt8] {
-        let body: [UInt8]
-        do throws(InvalidFields) {
-            let custom = request.custom.map { JSONValue.object($0) }
-            body = try PushPayload(request.pushType, aps: request.aps, custom: custom).body
-        } catch {
-            throw .invalidRequest(
-                error.issues.map { FieldError(pointer: $0.pointer, code: $0.code.rawValue, message: $0.message) }
-            )
-        }
+        let body = try PushPayload(request.pushType, aps: request.aps, custom: request.custom ?? [:]).body
         if let excess = request.pushType.sizeLimit.excess(body.count) {
             throw .payloadTooLarge(
                 bytes: excess.bytes,

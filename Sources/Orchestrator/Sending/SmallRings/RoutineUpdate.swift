@@ -1,5 +1,5 @@
+import APITypes
 import ActivityModel
-import JSON
 import Postgres
 import Registry
 import Store
@@ -84,7 +84,7 @@ struct RoutineUpdate: Sendable {
         if let known = policies[type] {
             policy = known
         } else {
-            policy = try Policy(json: JSONValue(parsing: try row.decode(String.self, at: 7)))
+            policy = try Policy.stored(row.decode(String.self, at: 7))
             policies[type] = policy
         }
         let revision = try row.decode(Int64.self, at: 8)

@@ -8,14 +8,12 @@ struct FallbackAlert: Sendable {
     private let activity: ActivitySnapshot
     private let body: [UInt8]
 
-    /// - Throws: If the alert breaks a rule for ordinary pushes. No valid alert of a start does.
-    init(_ alert: AlertContent, for activity: ActivitySnapshot) throws(InvalidFields) {
+    init(_ alert: AlertContent, for activity: ActivitySnapshot) {
         self.activity = activity
         var content = NotificationContent()
         content.alert = NotificationAlert(title: alert.title, body: alert.body)
         content.sound = alert.sound.map(NotificationSound.named)
-        body = try PushPayload(.alert, content: content, custom: activity.activityID.mention(of: activity.typeName))
-            .body
+        body = PushPayload(.alert, content: content, custom: activity.activityID.mention(of: activity.typeName)).body
     }
 
     /// The push to the devices' own tokens; `now` is in UNIX seconds.

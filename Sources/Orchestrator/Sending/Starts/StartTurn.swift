@@ -86,7 +86,7 @@ struct StartTurn: Sendable {
         let content = Content(
             change: change,
             alert: alert,
-            fallback: activity.policy.fallbackAlert ? try alert.map { try FallbackAlert($0, for: activity) } : nil,
+            fallback: activity.policy.fallbackAlert ? alert.map { FallbackAlert($0, for: activity) } : nil,
             identity: try await orchestrator.signing.identity(of: activity.bundleID, activity.environment),
             channel: channel,
             detail: try await orchestrator.timeline.detail(of: activity.key, count: StartClaims.batchSize)
