@@ -226,8 +226,8 @@ struct ChannelRecords: Sendable {
         let results = try await database.pipeline([
             """
             SELECT c.channel_id::text, c.apns_channel_id, c.state::text,
-                   coalesce(c.deleted_at, c.lost_at, c.ready_at, c.created_at), a.activity_id,
-                   c.delete_at IS NOT NULL, coalesce(a.state <> 'ended', false)
+                   coalesce(c.deleted_at, c.lost_at, c.ready_at, c.created_at) AS since, a.activity_id,
+                   c.delete_at IS NOT NULL AS is_done, coalesce(a.state <> 'ended', false) AS is_running
             FROM channels AS c LEFT JOIN activities AS a USING (activity_key)
             WHERE c.bundle_id = \(place.app) AND c.environment = \(place.environment)::apns_environment
               AND c.apns_channel_id IS NOT NULL
@@ -245,21 +245,11 @@ struct ChannelRecords: Sendable {
             """,
         ])
         var records = ChannelRecords()
-        for (id, apnsID, state, since, activity, isDone, isRunning) in try results[0].decoded(
-            as: (String, String, String, PGTimestamp, String?, Bool, Bool).self
-        ) {
-            let activity = activity.map { ActivityID(stored: $0) }
-            records.channels.append(
-                ChannelComparison.Record(
-                    id: ChannelID(stored: id),
-                    apnsID: APNSChannelID(stored: apnsID),
-                    state: try .stored(state),
-                    since: Instant(since),
-                    activity: activity,
-                    isDone: isDone
-                )
-            )
-            if let activity, isRunning { records.running.insert(activity) }
+        for row in results[0] {
+            let channel = try ChannelComparison.Record(row)
+            records.channels.append(channel)
+            let isRunning: Bool = try row["is_running"]
+            if let activity = channel.activity, isRunning { records.running.insert(activity) }
         }
         for (id, firstSeen) in try results[1].decoded(as: (String, PGTimestamp).self) {
             records.sightings[APNSChannelID(stored: id)] = Instant(firstSeen)
@@ -267,6 +257,20 @@ struct ChannelRecords: Sendable {
         records.isExclusive = try results[2].single(Bool.self) ?? false
         records.creating = Int(try results[3].single(Int64.self) ?? 0)
         return records
+    }
+}
+
+extension ChannelComparison.Record {
+    fileprivate init(_ row: Row) throws {
+        let activity: String? = try row["activity_id"]
+        self.init(
+            id: ChannelID(stored: try row["channel_id"]),
+            apnsID: APNSChannelID(stored: try row["apns_channel_id"]),
+            state: try .stored(row["state"]),
+            since: try row["since"],
+            activity: activity.map { ActivityID(stored: $0) },
+            isDone: try row["is_done"]
+        )
     }
 }
 

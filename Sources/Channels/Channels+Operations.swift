@@ -222,33 +222,31 @@ extension Channels {
     }
 
     private static let channelRows = """
-        SELECT CASE WHEN c.state IN ('creating', 'ready') THEN c.activity_key END, c.channel_id::text, c.apns_channel_id, c.environment::text, c.storage::text, c.state::text,
-               a.activity_id, c.created_at, c.delete_at, c.deleted_at, c.lost_at, c.reason
+        SELECT CASE WHEN c.state IN ('creating', 'ready') THEN c.activity_key END AS activity_key, c.channel_id::text,
+               c.apns_channel_id, c.environment::text, c.storage::text, c.state::text, a.activity_id, c.created_at,
+               c.delete_at, c.deleted_at, c.lost_at, c.reason
         FROM channels AS c LEFT JOIN activities AS a USING (activity_key)
         """
 
     /// Channels without their followers, with the keys of the activities that use them now.
     private static func channels(in rows: Rows) throws -> [(key: Int64?, channel: ChannelResource)] {
-        try rows.decoded(
-            as: (
-                Int64?, String, String?, String, String, String, String?, PGTimestamp, PGTimestamp?, PGTimestamp?,
-                PGTimestamp?, String?
-            ).self
-        ).map { key, id, apnsID, environment, storage, state, activity, created, deleteAt, deleted, lost, reason in
+        try rows.map { row in
+            let apnsID: String? = try row["apns_channel_id"]
+            let activity: String? = try row["activity_id"]
             let channel = ChannelResource(
-                id: ChannelID(stored: id),
+                id: ChannelID(stored: try row["channel_id"]),
                 apnsChannelID: apnsID.map { APNSChannelID(stored: $0) },
-                environment: try .stored(environment),
-                storage: try .stored(storage),
-                state: try .stored(state),
+                environment: try .stored(row["environment"]),
+                storage: try .stored(row["storage"]),
+                state: try .stored(row["state"]),
                 activityID: activity.map { ActivityID(stored: $0) },
-                createdAt: Instant(created),
-                deleteAt: deleteAt.map { Instant($0) },
-                deletedAt: deleted.map { Instant($0) },
-                lostAt: lost.map { Instant($0) },
-                reason: reason
+                createdAt: try row["created_at"],
+                deleteAt: try row["delete_at"],
+                deletedAt: try row["deleted_at"],
+                lostAt: try row["lost_at"],
+                reason: try row["reason"]
             )
-            return (key, channel)
+            return (try row["activity_key"], channel)
         }
     }
 }

@@ -39,27 +39,21 @@ extension ChannelToMake {
     /// The leased channels that are in the rows of a ``selection(_:of:)``.
     fileprivate static func read(_ leases: [SegmentLease], _ rows: Rows) throws -> [ChannelToMake] {
         let byOwner = Dictionary(leases.map { ($0.owner, $0) }) { first, _ in first }
-        return try rows.decoded(as: (String, Int64, Int16, String, String, String, String, String).self).compactMap {
-            owner,
-            wakes,
-            failures,
-            app,
-            environment,
-            delivery,
-            id,
-            storage in
-            guard let lease = byOwner[owner] else { return nil }
-            return ChannelToMake(
-                lease: lease,
-                wakes: wakes,
-                failures: Int(failures),
-                app: BundleID(stored: app),
-                environment: try .stored(environment),
-                delivery: try .stored(delivery),
-                id: ChannelID(stored: id),
-                storage: try .stored(storage)
-            )
+        return try rows.compactMap { row in
+            let lease = byOwner[try row["lease_owner"]]
+            return try lease.map { try ChannelToMake($0, row) }
         }
+    }
+
+    private init(_ lease: SegmentLease, _ row: Row) throws {
+        self.lease = lease
+        wakes = try row["wakes"]
+        failures = Int(try row["failures"] as Int16)
+        app = BundleID(stored: try row["bundle_id"])
+        environment = try .stored(row["environment"])
+        delivery = try .stored(row["delivery"])
+        id = ChannelID(stored: try row["channel_id"])
+        storage = try .stored(row["storage"])
     }
 
     /// Selects those of some activities whose channels a daemon has leased.
