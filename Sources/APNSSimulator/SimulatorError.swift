@@ -1,22 +1,17 @@
 /// An error of the simulator, or of a program that controls one.
 package struct SimulatorError: Error, Sendable, CustomStringConvertible {
     /// The kind of error.
-    package struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Kind: String, Sendable { case unreachable, refused, badAnswer, unreadable, notListening }
-        private let kind: Kind
-
+    package enum Code: String, Sendable, Hashable {
         /// No simulator answered at the address in time. The request may have been carried out.
-        package static let unreachable = Code(kind: .unreachable)
+        case unreachable
         /// The simulator refused the request and changed nothing.
-        package static let refused = Code(kind: .refused)
+        case refused
         /// The answer is not from a simulator.
-        package static let badAnswer = Code(kind: .badAnswer)
+        case badAnswer
         /// A file cannot be read or written.
-        package static let unreadable = Code(kind: .unreadable)
+        case unreadable
         /// An address to listen on is in use, or does not belong to this machine.
-        package static let notListening = Code(kind: .notListening)
-
-        package var description: String { kind.rawValue }
+        case notListening
     }
 
     package let code: Code

@@ -1,21 +1,16 @@
 /// The transport cannot start with its configuration. Apple's answers are never errors; they are a ``PushOutcome``.
 package struct APNSTransportError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.
-    package struct Code: Sendable, Hashable, CustomStringConvertible {
-        private enum Kind: String, Sendable { case invalidEndpoint, invalidConfiguration, trust, resources }
-        private let kind: Kind
-
+    package enum Code: String, Sendable, Hashable {
         /// The URL of an endpoint is not `https://host:port`. An operator must correct the setting that the message
         /// names.
-        package static let invalidEndpoint = Code(kind: .invalidEndpoint)
+        case invalidEndpoint
         /// A number is out of its range.
-        package static let invalidConfiguration = Code(kind: .invalidConfiguration)
+        case invalidConfiguration
         /// The trust roots cannot be loaded; `cause` has the reason.
-        package static let trust = Code(kind: .trust)
+        case trust
         /// The process has no more descriptors or threads; `cause` has the reason.
-        package static let resources = Code(kind: .resources)
-
-        package var description: String { kind.rawValue }
+        case resources
     }
 
     package let code: Code

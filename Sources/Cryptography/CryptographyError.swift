@@ -5,22 +5,13 @@ internal import COpenSSL
 /// The description never contains key material, plaintext or ciphertext.
 package struct CryptographyError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of failure.
-    package struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Kind: String, Sendable {
-            case invalidKey, authenticationFailed, operationFailed
-        }
-
-        private let kind: Kind
-
+    package enum Code: String, Sendable, Hashable {
         /// The text or bytes are not a key of the expected kind. A retry with the same input fails again.
-        package static let invalidKey = Code(kind: .invalidKey)
+        case invalidKey
         /// The sealed bytes, their authenticated data or the key differ from those at sealing. Nothing was decrypted.
-        package static let authenticationFailed = Code(kind: .authenticationFailed)
+        case authenticationFailed
         /// OpenSSL refused a supported operation: memory ran out, or its configuration forbids it.
-        package static let operationFailed = Code(kind: .operationFailed)
-
-        /// The name of the code.
-        package var description: String { kind.rawValue }
+        case operationFailed
     }
 
     /// The kind of failure.

@@ -1,33 +1,25 @@
 /// Why bytes were refused as a JSON document.
 package struct JSONParsingError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of failure. A retry with the same bytes fails again.
-    package struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Kind: String {
-            case syntax, unexpectedEnd, invalidUTF8, invalidEscape, loneSurrogate, duplicateKey, tooDeep,
-                numberOutOfRange, nul
-        }
-        private let kind: Kind
-
+    package enum Code: String, Sendable, Hashable {
         /// A byte that RFC 8259's grammar does not allow at this position.
-        package static let syntax = Code(kind: .syntax)
+        case syntax
         /// The document ends before it is complete.
-        package static let unexpectedEnd = Code(kind: .unexpectedEnd)
+        case unexpectedEnd
         /// The bytes of a string are not UTF-8.
-        package static let invalidUTF8 = Code(kind: .invalidUTF8)
+        case invalidUTF8
         /// A backslash that does not begin a valid escape.
-        package static let invalidEscape = Code(kind: .invalidEscape)
+        case invalidEscape
         /// A `\u` escape for one half of a surrogate pair.
-        package static let loneSurrogate = Code(kind: .loneSurrogate)
+        case loneSurrogate
         /// An object has the same key twice.
-        package static let duplicateKey = Code(kind: .duplicateKey)
+        case duplicateKey
         /// Arrays and objects are nested deeper than allowed.
-        package static let tooDeep = Code(kind: .tooDeep)
+        case tooDeep
         /// A number's exponent has more than ``JSONNumber/maximumExponentDigits``.
-        package static let numberOutOfRange = Code(kind: .numberOutOfRange)
+        case numberOutOfRange
         /// An escape of U+0000, if the caller refuses it.
-        package static let nul = Code(kind: .nul)
-
-        package var description: String { kind.rawValue }
+        case nul
     }
 
     /// The kind of failure.

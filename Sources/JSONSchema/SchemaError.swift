@@ -3,33 +3,25 @@ package import JSON
 /// Why a document was refused as a schema. The author must correct the document.
 package struct SchemaError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of failure.
-    package struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Kind: String {
-            case notASchema, unsupportedDialect, unsupportedKeyword, unknownKeyword, invalidKeyword, unresolvedReference
-            case endlessReference, tooComplex, tooLarge
-        }
-        private let kind: Kind
-
+    package enum Code: String, Sendable, Hashable {
         /// A schema is expected, but the value is neither an object nor a boolean.
-        package static let notASchema = Code(kind: .notASchema)
+        case notASchema
         /// `$schema` names an unknown dialect.
-        package static let unsupportedDialect = Code(kind: .unsupportedDialect)
+        case unsupportedDialect
         /// A keyword of 2020-12 whose value is valid but not supported here, such as a pattern with look-ahead.
-        package static let unsupportedKeyword = Code(kind: .unsupportedKeyword)
+        case unsupportedKeyword
         /// A keyword that 2020-12 does not define. Authors' own annotations begin with `x-`.
-        package static let unknownKeyword = Code(kind: .unknownKeyword)
+        case unknownKeyword
         /// A keyword with an invalid value.
-        package static let invalidKeyword = Code(kind: .invalidKeyword)
+        case invalidKeyword
         /// A `$ref` whose target is not in this document nor in a known one.
-        package static let unresolvedReference = Code(kind: .unresolvedReference)
+        case unresolvedReference
         /// References that return to their start without a step into the value.
-        package static let endlessReference = Code(kind: .endlessReference)
+        case endlessReference
         /// Too many nested schemas apply to the same value.
-        package static let tooComplex = Code(kind: .tooComplex)
+        case tooComplex
         /// The document, or a number or pattern in it, exceeds a limit.
-        package static let tooLarge = Code(kind: .tooLarge)
-
-        package var description: String { kind.rawValue }
+        case tooLarge
     }
 
     /// The kind of failure.

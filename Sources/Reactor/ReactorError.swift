@@ -3,22 +3,17 @@ import Glibc
 /// A wait, a socket call or the loop itself failed.
 package struct ReactorError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of failure.
-    package struct Code: Sendable, Hashable, CustomStringConvertible {
-        private enum Kind: String, Sendable { case system, timedOut, cancelled, shutDown, unresolvable }
-        private let kind: Kind
-
+    package enum Code: String, Sendable, Hashable {
         /// The kernel refused; ``ReactorError/errno`` has the reason.
-        package static let system = Code(kind: .system)
+        case system
         /// The deadline passed first. Nothing remains registered, so the wait may be repeated.
-        package static let timedOut = Code(kind: .timedOut)
+        case timedOut
         /// The waiting task was cancelled. Nothing remains registered.
-        package static let cancelled = Code(kind: .cancelled)
+        case cancelled
         /// The loop was shut down and never runs anything again.
-        package static let shutDown = Code(kind: .shutDown)
+        case shutDown
         /// A host name has no address, or the resolver did not answer. A later retry may succeed.
-        package static let unresolvable = Code(kind: .unresolvable)
-
-        package var description: String { kind.rawValue }
+        case unresolvable
     }
 
     package let code: Code
@@ -47,7 +42,7 @@ package struct ReactorError: Error, Sendable, Hashable, CustomStringConvertible 
 
     package var description: String {
         var text = "\(operation): "
-        text += code == .system ? Self.words(for: errno) : code.description
+        text += code == .system ? Self.words(for: errno) : code.rawValue
         if let detail { text += " (\(detail))" }
         return text
     }

@@ -1,20 +1,15 @@
 /// The import failed without an answer.
 package struct SwiftImporterError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of error, which decides what to do.
-    package struct Code: Sendable, Hashable, CustomStringConvertible {
-        private enum Kind: String, Sendable { case missing, busy, exhausted, failed }
-        private let kind: Kind
-
+    package enum Code: String, Sendable, Hashable {
         /// The program is not installed.
-        package static let missing = Code(kind: .missing)
+        case missing
         /// Too many imports run now. Try again soon.
-        package static let busy = Code(kind: .busy)
+        case busy
         /// The source needs more time, memory or stack than allowed. A retry would fail, too.
-        package static let exhausted = Code(kind: .exhausted)
+        case exhausted
         /// The program cannot run, or gave an invalid answer.
-        package static let failed = Code(kind: .failed)
-
-        package var description: String { kind.rawValue }
+        case failed
     }
 
     package let code: Code

@@ -3,24 +3,17 @@ import COpenSSL
 /// TLS setup or a connection failed. It never contains keys, certificates or data.
 package struct TLSError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of failure.
-    package struct Code: Sendable, Hashable, CustomStringConvertible {
-        private enum Kind: String, Sendable {
-            case invalidMaterial, untrusted, protocolNotChosen, failed, outOfMemory
-        }
-        private let kind: Kind
-
+    package enum Code: String, Sendable, Hashable {
         /// A CA file, certificate or private key cannot be read or does not match. This is an operator's mistake.
-        package static let invalidMaterial = Code(kind: .invalidMaterial)
+        case invalidMaterial
         /// The peer's certificate is untrusted, expired or for another host. Nothing was sent.
-        package static let untrusted = Code(kind: .untrusted)
+        case untrusted
         /// The handshake succeeded, but the peer did not choose the application protocol through ALPN.
-        package static let protocolNotChosen = Code(kind: .protocolNotChosen)
+        case protocolNotChosen
         /// The handshake or a record failed, or the peer sent an alert. The connection is unusable.
-        package static let failed = Code(kind: .failed)
+        case failed
         /// OpenSSL could not allocate an object.
-        package static let outOfMemory = Code(kind: .outOfMemory)
-
-        package var description: String { kind.rawValue }
+        case outOfMemory
     }
 
     package let code: Code
@@ -30,7 +23,7 @@ package struct TLSError: Error, Sendable, Hashable, CustomStringConvertible {
     package let reasons: [String]
 
     package var description: String {
-        let cause = reasons.isEmpty ? code.description : reasons.joined(separator: "; ")
+        let cause = reasons.isEmpty ? code.rawValue : reasons.joined(separator: "; ")
         return "TLS \(operation): \(cause)"
     }
 

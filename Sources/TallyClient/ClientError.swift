@@ -3,39 +3,25 @@ package import APITypes
 /// Why a call to Tally failed.
 package struct ClientError: Error, Sendable {
     /// The kind of failure.
-    package struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Kind: String, Sendable {
-            case invalidArgument = "invalid_argument"
-            case invalidAddress = "invalid_address"
-            case invalidCAFile = "invalid_ca_file"
-            case unreachable, untrusted
-            case timedOut = "timed_out"
-            case refused
-            case badAnswer = "bad_answer"
-            case cancelled
-        }
-        private let kind: Kind
-
+    package enum Code: String, Sendable, Hashable {
         /// An argument cannot be sent. Nothing was sent.
-        package static let invalidArgument = Code(kind: .invalidArgument)
+        case invalidArgument = "invalid_argument"
         /// The server's address is not an http or https URL. Nothing was sent.
-        package static let invalidAddress = Code(kind: .invalidAddress)
+        case invalidAddress = "invalid_address"
         /// The file of trusted certificates cannot be read, or contains none. Nothing was sent.
-        package static let invalidCAFile = Code(kind: .invalidCAFile)
+        case invalidCAFile = "invalid_ca_file"
         /// The server's certificate is for another host, or nobody who is trusted signed it. Nothing was sent.
-        package static let untrusted = Code(kind: .untrusted)
+        case untrusted
         /// The connection failed or broke before an answer, or a proxy reports this with 502, 503 or 504.
-        package static let unreachable = Code(kind: .unreachable)
+        case unreachable
         /// The deadline passed.
-        package static let timedOut = Code(kind: .timedOut)
+        case timedOut = "timed_out"
         /// The server answered with a problem: ``ClientError/problem``.
-        package static let refused = Code(kind: .refused)
+        case refused
         /// The answer is not from Tally, but from another service at this address or a proxy.
-        package static let badAnswer = Code(kind: .badAnswer)
+        case badAnswer = "bad_answer"
         /// The task was cancelled.
-        package static let cancelled = Code(kind: .cancelled)
-
-        package var description: String { kind.rawValue }
+        case cancelled
     }
 
     package let code: Code
@@ -100,5 +86,5 @@ extension Problem {
 }
 
 extension ClientError: CustomStringConvertible {
-    package var description: String { "\(code): \(detail)" }
+    package var description: String { "\(code.rawValue): \(detail)" }
 }
