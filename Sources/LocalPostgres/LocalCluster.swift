@@ -162,7 +162,11 @@ package final class LocalCluster: Sendable {
         try? FileManager.default.removeItem(atPath: fresh)
         var arguments =
             if let primary = options.primary {
-                copyingArguments(of: primary, into: fresh)
+                [
+                    installation.program("pg_basebackup"), "--pgdata=\(fresh)", "--username=\(Self.user)",
+                    "--host=\(primary.folder.socketFolder)", "--write-recovery-conf", "--wal-method=stream",
+                    "--checkpoint=fast",
+                ]
             } else {
                 [
                     installation.program("initdb"), "--pgdata=\(fresh)", "--username=\(Self.user)", "--auth=trust",

@@ -2,6 +2,7 @@ import Foundation
 @testable import LocalPostgres
 import Postgres
 import Reactor
+import TestSupport
 import Testing
 
 @Suite("A private cluster", .timeLimit(.minutes(5)))

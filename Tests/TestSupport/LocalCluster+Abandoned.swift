@@ -1,5 +1,7 @@
 import Foundation
 
+@testable package import LocalPostgres
+
 extension LocalCluster {
     /// Removes one-time clusters that killed processes have left behind, with all their data.
     ///

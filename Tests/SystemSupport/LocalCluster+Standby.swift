@@ -1,3 +1,5 @@
+@testable package import LocalPostgres
+
 /// A second server that replicates the first.
 extension LocalCluster {
     /// The connection string for libpq to reach whichever of the two accepts writes.
@@ -34,12 +36,5 @@ extension LocalCluster {
     /// - Throws: ``LocalPostgresError/Code/failed`` with the end of the log.
     package func promote() async throws(LocalPostgresError) {
         guard try await psql("SELECT pg_promote()") == 0 else { throw failed("pg_promote") }
-    }
-
-    func copyingArguments(of primary: LocalCluster, into folder: String) -> [String] {
-        [
-            installation.program("pg_basebackup"), "--pgdata=\(folder)", "--host=\(primary.folder.socketFolder)",
-            "--username=\(Self.user)", "--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast",
-        ]
     }
 }
