@@ -427,7 +427,7 @@ let package = Package(
         ),
         .testTarget(
             name: "TallydTests",
-            dependencies: ["APITypes", "Cryptography", "JSON", "Orchestrator", "Store", "tallyd", logging]
+            dependencies: ["APITypes", "Cryptography", "HTTPAPI", "JSON", "Orchestrator", "Store", "tallyd", logging]
         ),
         .testTarget(
             name: "TallyCLITests",

@@ -33,8 +33,7 @@ struct Daemon: Sendable {
         MetricsSystem.bootstrap(metrics)
         logger.info("tallyd begins", metadata: ["version": "\(ProgramVersion.current)"])
         Gauge(label: "tally_build_info", dimensions: [("version", ProgramVersion.current)]).record(1)
-        var pool = Database.Configuration()
-        pool.maximumConnections = configuration.databaseConnections
+        var pool = configuration.pool
         pool.waited = DaemonMetrics.databaseWait(metrics)
         let database = try Database(url: configuration.databaseURL, configuration: pool, logger: logger)
         try await checkSchema(logger)
@@ -47,7 +46,7 @@ struct Daemon: Sendable {
                 caFile: configuration.webhookCAFile
             ),
             masterKeys: configuration.masterKeys,
-            settings: settings,
+            settings: configuration.orchestrator,
             logger: logger
         )
         metrics.readProcess()
@@ -92,12 +91,7 @@ struct Daemon: Sendable {
     // MARK: Parts
 
     private func client(on database: Database, _ logger: Logger) throws -> APNSClient {
-        var transport = APNSClientConfiguration()
-        transport.http2 = configuration.apnsHTTP2
-        // A push also waits for its connection, so reconnecting has the same longest delay as retrying.
-        transport.maximumReconnectDelay = configuration.apnsRetryMaximum
-        transport.proxy = configuration.apnsProxy
-        return try APNSClient(
+        try APNSClient(
             endpoints: configuration.endpoints,
             caFile: configuration.apnsCAFile,
             providerTokens: SharedProviderTokens(
@@ -105,22 +99,8 @@ struct Daemon: Sendable {
                 masterKeys: configuration.masterKeys,
                 logger: logger
             ),
-            configuration: transport,
+            configuration: configuration.transport,
             logger: logger
-        )
-    }
-
-    private var settings: OrchestratorSettings {
-        OrchestratorSettings(
-            bootstrapKey: configuration.bootstrapKey,
-            retryCap: configuration.apnsRetryMaximum,
-            ringSize: configuration.ringSize,
-            eventRetention: configuration.eventRetention,
-            activityRetention: configuration.activityRetention,
-            auditRetention: configuration.auditRetention,
-            intakeLimit: configuration.intakeLimit,
-            intakeWait: configuration.intakeWait,
-            receiptSampling: configuration.receiptSampling
         )
     }
 
@@ -134,14 +114,7 @@ struct Daemon: Sendable {
         let console = configuration.servesConsole ? Console(seal: try SessionSeal(masterKeys: keys)) : nil
         return HTTPServer(
             service: orchestrator,
-            configuration: HTTPServerConfiguration(
-                host: configuration.httpHost,
-                port: configuration.httpPort,
-                phonesListener: configuration.phonesListener,
-                metricsListener: configuration.metricsListener,
-                requestsPerSecond: configuration.httpRateLimit,
-                drainDelay: configuration.drainDelay
-            ),
+            configuration: configuration.http,
             metrics: metrics,
             console: console,
             onListening: { address in

@@ -1,5 +1,6 @@
 import Cryptography
 import Foundation
+import HTTPAPI
 import Orchestrator
 import Store
 import Testing
@@ -102,7 +103,8 @@ struct ConfigurationReaderTests {
         let settings = [
             "TALLY_DATABASE_URL": "postgres://localhost/tally", "TALLY_MASTER_KEY": key, "TALLY_RECEIPT_SAMPLING": text,
         ]
-        return try DaemonConfiguration(await ConfigurationReader(file: nil, environment: settings)).receiptSampling
+        return try DaemonConfiguration(await ConfigurationReader(file: nil, environment: settings))
+            .orchestrator.receiptSampling
     }
 
     @Test("The share of cards with receipts is a number from 0 to 1")
@@ -145,8 +147,8 @@ struct ConfigurationReaderTests {
         }
         #expect(error?.description == "\(host): does nothing without \(port)")
         settings[port] = "8443"
-        let configuration = try await DaemonConfiguration(ConfigurationReader(file: nil, environment: settings))
-        let listener = host == "TALLY_PHONES_HOST" ? configuration.phonesListener : configuration.metricsListener
+        let http = try await DaemonConfiguration(ConfigurationReader(file: nil, environment: settings)).http
+        let listener = host == "TALLY_PHONES_HOST" ? http.phonesListener : http.metricsListener
         #expect(listener?.host == "0.0.0.0")
         #expect(listener?.port == 8443)
     }

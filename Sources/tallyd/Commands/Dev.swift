@@ -83,8 +83,8 @@ struct Dev: AsyncParsableCommand {
             databaseURL: cluster.connectionString(database: "tally"),
             masterKeys: try DaemonConfiguration.masterKeys(masterKey)
         )
-        configuration.httpPort = port
-        configuration.bootstrapKey = apiKey
+        configuration.http.port = port
+        configuration.orchestrator.bootstrapKey = apiKey
         configuration.apnsCAFile = addresses.caFile
         configuration.logLevel = level
         configuration.webhookAllowed = ["127.0.0.0/8", "::1"].compactMap { AddressBlock($0) }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HTTPAPI
 import TallyClient
 
 /// `tallyd health`: asks a running daemon whether it is ready, for container probes.
@@ -40,14 +41,15 @@ struct Health: AsyncParsableCommand {
 
     /// The address at which this machine reaches a daemon with that configuration.
     static func address(_ reader: ConfigurationReader) throws -> String {
-        let configured = try reader.text(.httpHost) ?? DaemonConfiguration.standardHTTPHost
+        let usual = HTTPServerConfiguration()
+        let configured = try reader.text(.httpHost) ?? usual.host
         let host =
             switch configured {
             case "0.0.0.0": "127.0.0.1"
             case "::": "::1"
             default: configured
             }
-        let port = try reader.integer(.httpPort, in: 0...65535) ?? DaemonConfiguration.standardHTTPPort
+        let port = try reader.integer(.httpPort, in: 0...65535) ?? usual.port
         guard port > 0 else {
             throw ConfigurationError(
                 key: ConfigurationKey.httpPort.name,

@@ -64,6 +64,18 @@ struct ConfigurationReader: Sendable {
         return value
     }
 
+    /// One word of a list.
+    func word<Word: RawRepresentable<String> & CaseIterable>(
+        _ key: ConfigurationKey,
+        _: Word.Type = Word.self
+    ) throws(ConfigurationError) -> Word? {
+        guard let text = try text(key) else { return nil }
+        if let word = Word(rawValue: text) { return word }
+        let words = Word.allCases.map(\.rawValue)
+        let all = words.joined(separator: words.count == 2 ? " nor " : ", ")
+        throw ConfigurationError(key: key.name, message: (words.count == 2 ? "is neither " : "is not one of ") + all)
+    }
+
     func integer(_ key: ConfigurationKey, in range: ClosedRange<Int>) throws(ConfigurationError) -> Int? {
         guard let text = try text(key) else { return nil }
         guard let value = Int(text), range.contains(value) else {

@@ -4,6 +4,7 @@ import Configuration
 import Cryptography
 import Foundation
 import HTTP2Engine
+import HTTPAPI
 import Logging
 import Orchestrator
 import Postgres
@@ -14,46 +15,31 @@ import WebhookTransport
 struct DaemonConfiguration: Sendable {
     /// Secret, because it may contain a password.
     var databaseURL: String
-    var databaseConnections = 16
-    var httpHost = Self.standardHTTPHost
-    /// 0: any free port.
-    var httpPort = Self.standardHTTPPort
-    /// The listener for phones alone; nil: none.
-    var phonesListener: (host: String, port: Int)?
-    /// The listener that serves `/metrics` without a key; nil: none.
-    var metricsListener: (host: String, port: Int)?
-    /// Nil: no limit.
-    var httpRateLimit: Int?
+    var pool = Self.usualPool
+    var masterKeys: MasterKeys
+    var orchestrator = OrchestratorSettings()
+    var http = HTTPServerConfiguration(drainDelay: .seconds(1))
     /// Whether the daemon serves the console.
     var servesConsole = true
-    var intakeLimit = Self.standard.intakeLimit
-    var intakeWait = Self.standard.intakeWait
-    var receiptSampling = Self.standard.receiptSampling
-    var ringSize = Self.standard.ringSize
-    var masterKeys: MasterKeys
-    var bootstrapKey: String?
     var endpoints = APNSEndpoints()
     var apnsCAFile: String?
-    var apnsHTTP2 = HTTP2Implementation.tally
-    var apnsProxy: APNSProxy?
-    var apnsRetryMaximum = Self.standard.retryCap
+    var transport = APNSClientConfiguration()
     /// What webhooks may reach besides public addresses.
     var webhookAllowed: [AddressBlock] = []
     /// What webhooks trust besides the system's certificates.
     var webhookCAFile: String?
-    var eventRetention = Self.standard.eventRetention
-    /// Nil: forever.
-    var activityRetention = Self.standard.activityRetention
-    /// Nil: forever.
-    var auditRetention = Self.standard.auditRetention
     var logLevel = Logger.Level.info
     var logFormat = LogFormat.text
-    var drainDelay = Duration.seconds(1)
 
-    static let standardHTTPHost = "127.0.0.1"
-    static let standardHTTPPort = 8080
-    /// The orchestrator's defaults.
-    private static let standard = OrchestratorSettings()
+    private static var usualPool: Database.Configuration {
+        var pool = Database.Configuration()
+        pool.maximumConnections = 16
+        return pool
+    }
+
+    private enum Switch: String, CaseIterable {
+        case on, off
+    }
 }
 
 extension DaemonConfiguration {
@@ -73,20 +59,33 @@ extension DaemonConfiguration {
                 message: "is neither a postgres:// URL nor keyword=value pairs that libpq knows"
             )
         }
-        if let count = try reader.integer(.databaseConnections, in: 2...500) { databaseConnections = count }
-        if let host = try reader.text(.httpHost) { httpHost = host }
-        if let port = try reader.integer(.httpPort, in: 0...65535) { httpPort = port }
-        phonesListener = try Self.listener(reader, host: .phonesHost, port: .phonesPort)
-        metricsListener = try Self.listener(reader, host: .metricsHost, port: .metricsPort)
-        httpRateLimit = try reader.integer(.httpRateLimit, in: 1...1_000_000)
-        if let word = try reader.text(.console) {
-            guard word == "on" || word == "off" else {
-                throw ConfigurationError(key: ConfigurationKey.console.name, message: "is neither on nor off")
-            }
-            servesConsole = word == "on"
+        if let count = try reader.integer(.databaseConnections, in: 2...500) { pool.maximumConnections = count }
+        try readHTTP(reader)
+        try readOrchestrator(reader)
+        try readAPNS(reader)
+        webhookCAFile = try reader.text(.webhookCAFile)
+        if let list = try reader.text(.webhookAllow) { webhookAllowed = try Self.addressBlocks(list) }
+        logLevel = try reader.word(.logLevel) ?? logLevel
+        logFormat = try reader.word(.logFormat) ?? logFormat
+    }
+
+    private mutating func readHTTP(_ reader: ConfigurationReader) throws {
+        http.host = try reader.text(.httpHost) ?? http.host
+        http.port = try reader.integer(.httpPort, in: 0...65535) ?? http.port
+        http.phonesListener = try Self.listener(reader, host: .phonesHost, port: .phonesPort)
+        http.metricsListener = try Self.listener(reader, host: .metricsHost, port: .metricsPort)
+        http.requestsPerSecond = try reader.integer(.httpRateLimit, in: 1...1_000_000)
+        if let seconds = try reader.integer(.drainDelay, in: 0...20) { http.drainDelay = .seconds(seconds) }
+        servesConsole = try reader.word(.console, Switch.self) != .off
+    }
+
+    private mutating func readOrchestrator(_ reader: ConfigurationReader) throws {
+        orchestrator.bootstrapKey = try reader.text(.bootstrapKey)
+        if let key = orchestrator.bootstrapKey, key.utf8.count < 16 {
+            throw ConfigurationError(key: ConfigurationKey.bootstrapKey.name, message: "has fewer than 16 characters")
         }
-        if let count = try reader.integer(.intakeLimit, in: 100...1_000_000) { intakeLimit = count }
-        if let seconds = try reader.integer(.intakeWait, in: 1...60) { intakeWait = .seconds(seconds) }
+        orchestrator.intakeLimit = try reader.integer(.intakeLimit, in: 100...1_000_000) ?? orchestrator.intakeLimit
+        if let seconds = try reader.integer(.intakeWait, in: 1...60) { orchestrator.intakeWait = .seconds(seconds) }
         if let text = try reader.text(.receiptSampling) {
             guard let share = Double(text), (0...1).contains(share) else {
                 throw ConfigurationError(
@@ -94,47 +93,31 @@ extension DaemonConfiguration {
                     message: "is not a number from 0 to 1"
                 )
             }
-            receiptSampling = share
+            orchestrator.receiptSampling = share
         }
-        if let count = try reader.integer(.ringSize, in: 1...1_000_000) { ringSize = count }
-        bootstrapKey = try reader.text(.bootstrapKey)
-        if let key = bootstrapKey, key.utf8.count < 16 {
-            throw ConfigurationError(key: ConfigurationKey.bootstrapKey.name, message: "has fewer than 16 characters")
+        orchestrator.ringSize = try reader.integer(.ringSize, in: 1...1_000_000) ?? orchestrator.ringSize
+        if let days = try reader.integer(.eventRetention, in: 1...365) {
+            orchestrator.eventRetention = .seconds(days * 86_400)
         }
-        apnsCAFile = try reader.text(.apnsCAFile)
-        if let word = try reader.text(.apnsHTTP2) {
-            guard let implementation = HTTP2Implementation(rawValue: word) else {
-                throw ConfigurationError(key: ConfigurationKey.apnsHTTP2.name, message: "is neither tally nor nghttp2")
-            }
-            apnsHTTP2 = implementation
-        }
-        apnsProxy = try reader.text(.apnsProxy).map { url in
-            try APNSProxy(url: url, name: ConfigurationKey.apnsProxy.name)
-        }
-        if let seconds = try reader.integer(.apnsRetryMaximum, in: 1...3600) { apnsRetryMaximum = .seconds(seconds) }
-        webhookCAFile = try reader.text(.webhookCAFile)
-        if let list = try reader.text(.webhookAllow) { webhookAllowed = try Self.addressBlocks(list) }
-        if let days = try reader.integer(.eventRetention, in: 1...365) { eventRetention = .seconds(days * 86_400) }
-        activityRetention = try Self.retention(reader, .activityRetention, default: activityRetention)
-        auditRetention = try Self.retention(reader, .auditRetention, default: auditRetention)
-        if let word = try reader.text(.logLevel) {
-            guard let level = Logger.Level(rawValue: word) else {
-                let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
-                throw ConfigurationError(key: ConfigurationKey.logLevel.name, message: "is not one of \(levels)")
-            }
-            logLevel = level
-        }
-        if let word = try reader.text(.logFormat) {
-            guard let format = LogFormat(rawValue: word) else {
-                throw ConfigurationError(key: ConfigurationKey.logFormat.name, message: "is neither text nor json")
-            }
-            logFormat = format
-        }
-        if let seconds = try reader.integer(.drainDelay, in: 0...20) { drainDelay = .seconds(seconds) }
-        try readEndpoints(reader)
+        orchestrator.activityRetention = try Self.retention(
+            reader,
+            .activityRetention,
+            default: orchestrator.activityRetention
+        )
+        orchestrator.auditRetention = try Self.retention(reader, .auditRetention, default: orchestrator.auditRetention)
     }
 
-    private mutating func readEndpoints(_ reader: ConfigurationReader) throws {
+    private mutating func readAPNS(_ reader: ConfigurationReader) throws {
+        apnsCAFile = try reader.text(.apnsCAFile)
+        transport.http2 = try reader.word(.apnsHTTP2) ?? transport.http2
+        transport.proxy = try reader.text(.apnsProxy).map { url in
+            try APNSProxy(url: url, name: ConfigurationKey.apnsProxy.name)
+        }
+        // A push also waits for its connection, so reconnecting has the same longest delay as retrying.
+        if let seconds = try reader.integer(.apnsRetryMaximum, in: 1...3600) {
+            orchestrator.retryCap = .seconds(seconds)
+            transport.maximumReconnectDelay = .seconds(seconds)
+        }
         for environment in APNSEnvironment.allCases {
             for api in APNSAPI.allCases {
                 let key = ConfigurationKey.apnsURL(environment.rawValue, api.rawValue)

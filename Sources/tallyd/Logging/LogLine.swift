@@ -63,6 +63,6 @@ struct LineLogHandler: LogHandler {
 }
 
 /// The format of log lines.
-enum LogFormat: String, Sendable {
+enum LogFormat: String, Sendable, CaseIterable {
     case text, json
 }
