@@ -220,9 +220,9 @@ let package = Package(
         .target(
             name: "HTTPAPI",
             dependencies: [
-                "APITypes", "ActivityModel", "Console", "Cryptography", "HTTP1Server", "JSON", "Orchestrator",
-                "Record", "Registry", "Store", httpTypes, nioCore, nioHTTP1, logging, metrics, coreMetrics,
-                serviceLifecycle,
+                "APITypes", "ActivityModel", "Channels", "Console", "Cryptography", "HTTP1Server", "JSON",
+                "Orchestrator", "Record", "Registry", "Store", "Webhooks", httpTypes, nioCore, nioHTTP1, logging,
+                metrics, coreMetrics, serviceLifecycle,
             ],
             // Links to docs/, and the page that tools/reference makes.
             exclude: ["Documents"],
@@ -254,7 +254,7 @@ let package = Package(
             name: "tallyd",
             dependencies: [
                 "APITypes", "APNSSimulator", "APNSTransport", "ActivityModel", "Console", "Cryptography", "HTTP2Engine",
-                "HTTPAPI", "JSON", "LocalPostgres", "Orchestrator", "Postgres", "Store", "TallyClient",
+                "HTTPAPI", "JSON", "LocalPostgres", "Orchestrator", "Postgres", "Registry", "Store", "TallyClient",
                 "WebhookTransport",
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
             ]
@@ -282,8 +282,9 @@ let package = Package(
         .target(
             name: "OrchestratorTestSupport",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "JSON", "Orchestrator", "Postgres",
-                "Record", "Schema", "Store", "TestSupport", "Waiting", logging, metrics,
+                "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "JSON", "Orchestrator",
+                "Postgres", "Record", "Registry", "Schema", "Store", "TestSupport", "Waiting", "Webhooks", logging,
+                metrics,
             ],
             path: "Tests/OrchestratorTestSupport"
         ),
@@ -483,8 +484,8 @@ if Context.environment["TALLY_BENCHES"] != nil {
             name: "bench-orchestrator",
             dependencies: [
                 "APITypes", "APNSTransport", "ActivityModel", "BenchSupport", "Channels", "Cryptography", "JSON",
-                "LocalPostgres", "Orchestrator", "Postgres", "Schema", "Store", "WebhookTransport", "Webhooks", logging,
-                metrics, serviceLifecycle,
+                "LocalPostgres", "Orchestrator", "Postgres", "Registry", "Schema", "Store", "WebhookTransport",
+                "Webhooks", logging, metrics, serviceLifecycle,
             ],
             path: "tools/benches/orchestrator"
         ),

@@ -1,3 +1,11 @@
+package import Channels
 package import Orchestrator
+package import Record
+package import Registry
+package import Webhooks
 
 extension Orchestrator: TallyService {}
+extension Registry: RegistryService {}
+extension Channels: ChannelService {}
+extension Record: RecordService {}
+extension Webhooks: WebhookService {}

@@ -1,19 +1,23 @@
 package import APITypes
 package import ActivityModel
 package import Orchestrator
-package import Record
 package import Registry
 package import Store
 
-/// The operations that the routes call. `Orchestrator` implements it; tests use other implementations, without a
-/// database.
+/// The operations that the routes call. `Orchestrator` and its rooms implement it; tests use other implementations,
+/// without a database.
 ///
 /// Every operation throws a `Problem` for a caller's mistake. ``problem(for:)`` handles all other errors.
 package protocol TallyService: Sendable {
-    /// The owner of this key or ticket; nil if it is unknown, revoked or expired.
-    ///
-    /// - Throws: 401 with the reason for a ticket that a backend signed and that is not good.
-    func authenticate(secret: String) async throws -> Principal?
+    associatedtype RegistryRoom: RegistryService
+    associatedtype ChannelRoom: ChannelService
+    associatedtype RecordRoom: RecordService
+    associatedtype WebhookRoom: WebhookService
+
+    var registry: RegistryRoom { get }
+    var channelRoom: ChannelRoom { get }
+    var record: RecordRoom { get }
+    var webhookRoom: WebhookRoom { get }
 
     /// The answer for an error that is not a `Problem`: 503 for an outage, nil for a bug.
     func problem(for error: any Error) -> Problem?
@@ -23,107 +27,33 @@ package protocol TallyService: Sendable {
     /// - Throws: The error that keeps the daemon from working.
     func warnings() async throws -> [String]
 
-    // MARK: Apps and API keys
+    // MARK: Apps
 
-    func putApp(_ id: BundleID, _ request: AppRequest) async throws -> AppResource
-    /// Changes only what the merge patch names.
-    func patchApp(_ id: BundleID, _ patch: AppPatch) async throws -> AppResource
-    func app(_ id: BundleID) async throws -> AppResource
-    /// All apps sorted by id, or only the app of a bound key.
-    func apps(_ page: PageRequest, only: BundleID?) async throws -> Page<AppResource>
     func deleteApp(_ id: BundleID) async throws
     /// The environments of an app for which sending is halted.
     func halts(of app: BundleID, _ page: PageRequest) async throws -> Page<HaltResource>
     /// Resumes halted sending. `reviving` decides whether tokens that were rejected meanwhile are tried again.
     func liftHalt(_ app: BundleID, _ environment: APNSEnvironment, reviving: Bool) async throws
 
-    func createAPIKey(_ request: APIKeyRequest) async throws -> APIKeyResource
-    /// All keys, or those bound to one app.
-    func apiKeys(_ page: PageRequest, only: BundleID?) async throws -> Page<APIKeyResource>
-    func revokeAPIKey(_ id: String, only: BundleID?) async throws
-
     /// Checks everything that sending depends on. `installation`: whether to include checks that concern more than one
     /// app.
     func examine(_ request: DoctorRequest, installation: Bool) async throws -> DoctorReport
-
-    /// The audit log, newest first, or only the entries of one app.
-    func audit(_ filter: AuditFilter, _ page: PageRequest, only: BundleID?) async throws -> Page<AuditEntry>
-
-    // MARK: Types
-
-    func putType(
-        _ app: BundleID,
-        _ name: ActivityTypeName,
-        _ request: TypeRequest,
-        force: Bool
-    ) async throws -> TypeRegistration
-    /// Changes only what the merge patch names.
-    func patchType(_ app: BundleID, _ name: ActivityTypeName, _ patch: TypePatch) async throws -> TypeResource
-    func types(_ app: BundleID, _ page: PageRequest) async throws -> Page<TypeResource>
-    func type(_ app: BundleID, _ name: ActivityTypeName) async throws -> TypeResource
-    func typeVersions(
-        _ app: BundleID,
-        _ name: ActivityTypeName,
-        _ page: PageRequest
-    ) async throws -> Page<TypeVersionResource>
-    func putTypeVersion(
-        _ app: BundleID,
-        _ name: ActivityTypeName,
-        _ version: Int,
-        _ request: TypeVersionRequest
-    ) async throws -> TypeVersionResource
-    func validate(
-        _ app: BundleID,
-        _ name: ActivityTypeName,
-        _ request: ValidationRequest
-    ) async throws -> ValidationAnswer
 
     // MARK: Devices and subscriptions
 
     func putDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> DeviceResource
     /// The same for a ticket. The caller learns nothing about the device, except why a report was ignored.
     func registerDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> StaleReport?
-    /// Devices: all, those of one user, or those with a token or with a token that begins so.
-    func devices(
-        _ app: BundleID,
-        user: UserID?,
-        token: PushToken?,
-        _ page: PageRequest
-    ) async throws -> Page<DeviceResource>
-    func device(_ app: BundleID, _ id: DeviceID) async throws -> DeviceResource
-    func deleteDevice(_ app: BundleID, _ id: DeviceID) async throws
     /// The devices, cards and activities of a user.
     func user(_ app: BundleID, _ id: UserID) async throws -> UserResource
     /// All that is stored of a user.
     func exportUser(_ app: BundleID, _ id: UserID, cursor: String?) async throws -> UserExport
-    func eraseUser(_ app: BundleID, _ id: UserID) async throws
-
     /// Changes what a user or a device follows.
     func putTopics(
         _ app: BundleID,
         of follower: TopicFollower,
         _ request: TopicsRequest
     ) async throws -> FollowedTopics
-    func topics(_ app: BundleID, of follower: TopicFollower) async throws -> FollowedTopics
-    /// The topics of an app, with the number of their followers.
-    func topics(_ app: BundleID, _ page: PageRequest) async throws -> Page<TopicResource>
-
-    /// Makes a ticket. Only this answer contains it.
-    func createTicket(_ app: BundleID, _ request: RegistrationTicketRequest) async throws -> RegistrationTicketAnswer
-    /// Makes many tickets, in the order of the requests: all or none.
-    func createTickets(_ app: BundleID, _ request: TicketBatchRequest) async throws -> TicketBatchAnswer
-    /// Makes a key with which a backend signs tickets. Only this answer contains its secret.
-    func createTicketKey(_ app: BundleID, _ request: TicketKeyRequest) async throws -> TicketKeyResource
-    func ticketKeys(_ app: BundleID, _ page: PageRequest) async throws -> Page<TicketKeyResource>
-    /// Tickets of this key are refused after so many seconds.
-    func revokeTicketKey(_ app: BundleID, _ id: String, afterSeconds: Int) async throws
-    /// Signed tickets of a user or device that were made before a time are refused.
-    func revokeTickets(
-        _ app: BundleID,
-        of subject: TicketSubject,
-        _ request: TicketRevocationRequest
-    ) async throws -> TicketRevocation
-
     /// `ticket`: what the caller has instead of a key.
     func subscribe(
         _ app: BundleID,
@@ -227,14 +157,11 @@ package protocol TallyService: Sendable {
 
     // MARK: Channels and schedules
 
-    func channels(_ app: BundleID, _ page: PageRequest) async throws -> Page<ChannelResource>
-    func channel(_ app: BundleID, _ id: ChannelID) async throws -> ChannelResource
     func createChannel(
         _ app: BundleID,
         _ request: ChannelRequest,
         idempotency: IdempotencyKey?
     ) async throws -> Replayable<ChannelResource>
-    func deleteChannel(_ app: BundleID, _ id: ChannelID) async throws
     func reconcileChannels(
         _ app: BundleID,
         _ request: ReconcileRequest,
@@ -248,36 +175,4 @@ package protocol TallyService: Sendable {
     func cancelSchedule(_ app: BundleID, _ id: String) async throws
     /// Runs a schedule now instead of at its time. One that has already run is returned unchanged.
     func runSchedule(_ app: BundleID, _ id: String) async throws -> ScheduleResource
-
-    // MARK: Events
-
-    /// A page of events. A short page is not always the last.
-    func events(
-        matching filter: EventFilter,
-        order: EventOrder,
-        _ page: PageRequest
-    ) async throws -> Page<EventResource>
-    /// The position that `text` names; nil: the current end of the stream.
-    func eventPlace(_ text: String?) async throws -> EventCursor
-    /// The events after a position, as soon as there are any. After `patience`, the page may be empty and only have a
-    /// new position.
-    func nextEvents(
-        after place: EventCursor,
-        matching filter: EventFilter,
-        within patience: Duration
-    ) async throws -> EventPage
-
-    // MARK: Webhooks
-
-    /// Only the answer that lets Tally make a secret contains it.
-    func putWebhook(_ app: BundleID, _ id: WebhookID, _ request: WebhookRequest) async throws -> WebhookResource
-    func webhooks(_ app: BundleID, _ page: PageRequest) async throws -> Page<WebhookResource>
-    func webhook(_ app: BundleID, _ id: WebhookID) async throws -> WebhookResource
-    func deleteWebhook(_ app: BundleID, _ id: WebhookID) async throws
-    /// Delivers events again from a time on.
-    func replayWebhook(
-        _ app: BundleID,
-        _ id: WebhookID,
-        _ request: WebhookReplayRequest
-    ) async throws -> WebhookResource
 }

@@ -1,12 +1,12 @@
 package import APITypes
-import Channels
+package import Channels
 import Doctor
 package import Logging
 package import Metrics
 import Ownership
 package import Postgres
-import Record
-import Registry
+package import Record
+package import Registry
 package import ServiceLifecycle
 package import Store
 package import Webhooks
@@ -14,8 +14,8 @@ package import Webhooks
 /// Accepts changes, keeps them, and gets every phone to show the newest one.
 ///
 /// One value for the whole daemon. Its operations are in the extensions in the folders beside this file: `Intake`
-/// (start, update, end, subscriptions) and `Schedules`. Rooms of their own answer the others: `Registry` (apps, keys,
-/// types, devices), `Channels`, `Record`, `Webhooks` and `Doctor`.
+/// (start, update, end, subscriptions) and `Schedules`. The API asks the rooms below for the others: ``registry``
+/// (apps, keys, types, devices), ``channelRoom``, ``record`` and ``webhookRoom``.
 /// ``services`` run in the background.
 ///
 /// Operations throw `Problem` for mistakes of the caller and `PostgresError` when the database is away.
@@ -24,7 +24,7 @@ package final class Orchestrator: Sendable {
     let store: Store
     package let sender: any PushSender
     /// Apps, keys, types and devices.
-    let registry: Registry
+    package let registry: Registry
     /// The clock by which tickets expire.
     let clock: DatabaseClock
     let wakeUps = WakeUps()
@@ -35,13 +35,13 @@ package final class Orchestrator: Sendable {
     let ledger: BudgetLedger
     let halts: SendingHalts
     let deliveries: DeliveryTimes
-    let channelRoom: Channels
-    let record: Record
+    package let channelRoom: Channels
+    package let record: Record
     /// The unchanging facts of activities, by their ids.
     let facts: ExpiringCache<ActivityFacts.Name, ActivityFacts>
     let counter: DeliveryCounter
     let partitions: PartitionKeeper
-    let webhookRoom: Webhooks
+    package let webhookRoom: Webhooks
     let doctor: Doctor
 
     package init(

@@ -13,7 +13,7 @@ import SwiftImporter
 ///   - `Tickets`: tickets with which an app may report one device, and the keys that verify signed ones.
 ///   - `Topics`: which users and devices follow which topics.
 ///   - `Versions`: what a new version of a type means to what runs, and which app versions follow an activity.
-/// - **Who calls it.** The HTTP API, by way of the hub. Accepting and sending ask it for types (``typeContext(_:_:)``).
+/// - **Who calls it.** The HTTP API. Accepting and sending ask it for types (``typeContext(_:_:)``).
 ///   It calls none of them. What a change means to activities and cards, an ``ActivityKeeper`` carries out.
 /// - **Tables that it alone writes.** `apps`, `api_keys`, `activity_types`, `type_versions`, `rejudgements`,
 ///   `topic_follows`.

@@ -7,7 +7,7 @@ package import Store
 ///
 /// - **What it does.** It keeps webhooks (`Webhooks+Operations`) and delivers to those of this daemon's partitions (`Delivery`).
 ///   Each has a worker of its own, so that a dead receiver delays nobody else.
-/// - **Who calls it.** The HTTP API, by way of the hub. Posts leave through a ``WebhookSender``.
+/// - **Who calls it.** The HTTP API. Posts leave through a ``WebhookSender``.
 /// - **Tables that it alone writes.** `webhooks`.
 package struct Webhooks: Sendable {
     let store: Store

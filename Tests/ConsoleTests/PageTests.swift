@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import JSON
+import OrchestratorTestSupport
 import Postgres
 import TestSupport
 import Testing

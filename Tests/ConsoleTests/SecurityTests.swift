@@ -3,6 +3,7 @@ import ActivityModel
 import Cryptography
 import HTTPAPI
 import Orchestrator
+import OrchestratorTestSupport
 import Testing
 
 @testable import Console

@@ -192,7 +192,7 @@ extension Universe {
     /// scene of a life: the policy was `keep` before, so all cards were there.
     func checkUnfollow() async throws {
         guard hasTopics else { return }
-        _ = try await anyDaemon().orchestrator
+        _ = try await anyDaemon().orchestrator.registry
             .patchType(Self.app, Self.game, TypePatch(policy: ["on_unfollow": "end"]))
         let before = follows
         let users = try await knownUsers()

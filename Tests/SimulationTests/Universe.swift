@@ -3,6 +3,7 @@ import ActivityModel
 import Cryptography
 import JSON
 import Postgres
+import Registry
 import Synchronization
 import TestSupport
 
@@ -184,7 +185,7 @@ final class Universe {
         addDaemon()
         addDaemon()
         let orchestrator = daemons[0].orchestrator
-        _ = try await orchestrator.putApp(
+        _ = try await orchestrator.registry.putApp(
             Self.app,
             AppRequest(
                 teamID: TeamID(stored: "ABCDE12345"),
@@ -222,7 +223,7 @@ final class Universe {
                 "score": ["type": "integer"], "match": ["type": "string"], "minute": ["type": "integer"],
             ],
         ]
-        _ = try await daemons[0].orchestrator.putType(
+        _ = try await daemons[0].orchestrator.registry.putType(
             Self.app,
             Self.game,
             TypeRequest(

@@ -4,13 +4,13 @@ import Registry
 
 /// Identifies the caller by the API key or ticket.
 struct Authentication: Sendable {
-    let service: any TallyService
+    let registry: any RegistryService
 
     /// - Throws: 401 if the key is missing or unknown, or a ticket is not good.
     func principal(_ fields: RequestFields) async throws -> Principal {
         guard let header = fields.authorization else { throw Self.refusal(challenge: "Bearer realm=\"tally\"") }
         do {
-            guard let secret = Self.bearer(header), let principal = try await service.authenticate(secret: secret)
+            guard let secret = Self.bearer(header), let principal = try await registry.authenticate(secret: secret)
             else {
                 throw Problem.unauthorized()
             }
@@ -23,7 +23,7 @@ struct Authentication: Sendable {
     /// Looks up the caller again, because the key may have been revoked.
     func again(_ fields: RequestFields) async throws -> Principal? {
         guard let secret = fields.authorization.flatMap(Self.bearer) else { return nil }
-        return try await service.authenticate(secret: secret)
+        return try await registry.authenticate(secret: secret)
     }
 
     /// The token of `Bearer <token>` (RFC 6750 §2.1). The scheme is case-insensitive.

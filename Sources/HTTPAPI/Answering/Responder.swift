@@ -106,7 +106,7 @@ struct Responder: Sendable {
         return try await withTaskExecutorPreference(globalConcurrentExecutor) { try await route.handler(call) }
     }
 
-    private var authentication: Authentication { Authentication(service: service) }
+    private var authentication: Authentication { Authentication(registry: service.registry) }
 
     /// 405 if the path has another method, otherwise 404.
     private static func refusal(_ methods: [String]) -> any Error {

@@ -81,9 +81,8 @@ private struct InProcessAPI: ConsoleAPI {
 
     func owner(ofKey secret: String) async throws -> KeyOwner? {
         do {
-            guard let principal = try await service.authenticate(secret: secret), principal.ticket == nil else {
-                return nil
-            }
+            let principal = try await service.registry.authenticate(secret: secret)
+            guard let principal, principal.ticket == nil else { return nil }
             return KeyOwner(keyID: principal.keyID, scopes: principal.scopes, app: principal.app)
         } catch {
             throw service.problem(for: error) ?? error

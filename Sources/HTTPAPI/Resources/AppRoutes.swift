@@ -6,18 +6,19 @@ import Registry
 extension Route {
     /// `/v1/apps`. Only an unbound admin key creates or deletes apps. A bound key reads its own app.
     static func apps(_ service: any TallyService) -> [Route] {
-        [
+        let registry = service.registry
+        return [
             Route(.put, "/v1/apps/{bundle_id}", .unboundAdmin, body: true) { call in
-                .ok(try await service.putApp(call.app(), call.request(AppRequest.self)))
+                .ok(try await registry.putApp(call.app(), call.request(AppRequest.self)))
             },
             Route(.patch, "/v1/apps/{bundle_id}", .unboundAdmin, body: true) { call in
-                .ok(try await service.patchApp(call.app(), call.request(AppPatch.self)))
+                .ok(try await registry.patchApp(call.app(), call.request(AppPatch.self)))
             },
             Route(.get, "/v1/apps", .scope(.read), query: paging) { call in
-                .ok(try await service.apps(call.page(), only: call.principal?.app))
+                .ok(try await registry.apps(call.page(), only: call.principal?.app))
             },
             Route(.get, "/v1/apps/{bundle_id}", .scope(.read)) { call in
-                .ok(try await service.app(call.app()))
+                .ok(try await registry.app(call.app()))
             },
             Route(.delete, "/v1/apps/{bundle_id}", .unboundAdmin, query: ["confirm"]) { call in
                 let app = try call.app()

@@ -5,7 +5,7 @@ import Registry
 
 extension Route {
     /// `/v1/audit`: operator actions. A bound key reads those on its app.
-    static func audit(_ service: any TallyService) -> [Route] {
+    static func audit(_ record: any RecordService) -> [Route] {
         [
             Route(
                 .get,
@@ -22,7 +22,7 @@ extension Route {
                 )
                 let bound = call.principal?.app
                 if let bound, let named = filter.app, named != bound { throw Problem.appForbidden() }
-                return .ok(try await service.audit(filter, call.page(), only: bound))
+                return .ok(try await record.audit(filter, call.page(), only: bound))
             }
         ]
     }

@@ -5,7 +5,8 @@ import HTTPTypes
 extension Route {
     /// `…/channels`.
     static func channels(_ service: any TallyService) -> [Route] {
-        [
+        let channels = service.channelRoom
+        return [
             Route(.post, "/v1/apps/{bundle_id}/channels", .scope(.operate), body: true) { call in
                 let app = try call.app()
                 let key = try call.idempotencyKey()
@@ -19,13 +20,13 @@ extension Route {
                 return .ok(try await service.reconcileChannels(app, request, idempotency: key))
             },
             Route(.get, "/v1/apps/{bundle_id}/channels", .scope(.read), query: paging) { call in
-                .ok(try await service.channels(call.app(), call.page()))
+                .ok(try await channels.list(call.app(), call.page()))
             },
             Route(.get, "/v1/apps/{bundle_id}/channels/{channel_id}", .scope(.read)) { call in
-                .ok(try await service.channel(call.app(), call.segment("channel_id", .channelID)))
+                .ok(try await channels.channel(call.app(), call.segment("channel_id", .channelID)))
             },
             Route(.delete, "/v1/apps/{bundle_id}/channels/{channel_id}", .scope(.operate)) { call in
-                try await service.deleteChannel(call.app(), call.segment("channel_id", .channelID))
+                try await channels.delete(call.app(), call.segment("channel_id", .channelID))
                 return .noContent
             },
         ]

@@ -6,7 +6,8 @@ import Registry
 extension Route {
     /// `…/devices`, and what is known of a user.
     static func devices(_ service: any TallyService) -> [Route] {
-        [
+        let registry = service.registry
+        return [
             Route(.put, "/v1/apps/{bundle_id}/devices/{device_id}", .registration, body: true) { call in
                 let app = try call.app()
                 let device = try call.device()
@@ -36,13 +37,13 @@ extension Route {
             ) { call in
                 let user = try call.parameter("user_id", .userID)
                 let token = try call.parameter("token", .token)
-                return .ok(try await service.devices(call.app(), user: user, token: token, call.page()))
+                return .ok(try await registry.devices(call.app(), user: user, token: token, call.page()))
             },
             Route(.get, "/v1/apps/{bundle_id}/devices/{device_id}", .scope(.read)) { call in
-                .ok(try await service.device(call.app(), call.device()))
+                .ok(try await registry.device(call.app(), call.device()))
             },
             Route(.delete, "/v1/apps/{bundle_id}/devices/{device_id}", .scope(.register)) { call in
-                try await service.deleteDevice(call.app(), call.device())
+                try await registry.deleteDevice(call.app(), call.device())
                 return .noContent
             },
             Route(.get, "/v1/apps/{bundle_id}/users/{user_id}", .scope(.read)) { call in
@@ -53,7 +54,7 @@ extension Route {
                 return .ok(try await service.exportUser(call.app(), call.segment("user_id", .userID), cursor: cursor))
             },
             Route(.delete, "/v1/apps/{bundle_id}/users/{user_id}", .scope(.register)) { call in
-                try await service.eraseUser(call.app(), call.segment("user_id", .userID))
+                try await registry.eraseUser(call.app(), call.segment("user_id", .userID))
                 return .noContent
             },
         ]

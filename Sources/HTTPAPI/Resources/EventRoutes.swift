@@ -23,13 +23,13 @@ extension Route {
                 }
                 guard call.streaming.wantsEventStream, let principal = call.principal else {
                     let order = try call.word("order", EventOrder.self) ?? .oldestFirst
-                    return .ok(try await service.events(matching: filter, order: order, page))
+                    return .ok(try await service.record.events(matching: filter, order: order, page))
                 }
                 let slot = try slots.take(for: principal.keyID)
                 let stream = EventStream(
                     service: service,
                     filter: filter,
-                    start: try await service.eventPlace(page.cursor),
+                    start: try await service.record.eventPlace(page.cursor),
                     principal: principal,
                     terms: call.streaming,
                     times: EventStream.Times()

@@ -6,22 +6,22 @@ import Registry
 extension Route {
     /// `…/registration-tickets`, and the keys with which backends sign tickets themselves. `Idempotency-Key` has no effect here, because neither a ticket nor a
     /// secret is stored, so they cannot be repeated.
-    static func tickets(_ service: any TallyService) -> [Route] {
+    static func tickets(_ registry: any RegistryService) -> [Route] {
         [
             Route(.post, "/v1/apps/{bundle_id}/registration-tickets", .scope(.register), body: true) { call in
                 let app = try call.app()
-                return .created(try await service.createTicket(app, call.request(RegistrationTicketRequest.self)))
+                return .created(try await registry.createTicket(app, call.request(RegistrationTicketRequest.self)))
             },
             Route(.post, "/v1/apps/{bundle_id}/registration-tickets/batch", .scope(.register), body: true) { call in
                 let app = try call.app()
-                return .created(try await service.createTickets(app, call.request(TicketBatchRequest.self)))
+                return .created(try await registry.createTickets(app, call.request(TicketBatchRequest.self)))
             },
             Route(.post, "/v1/apps/{bundle_id}/ticket-keys", .scope(.admin), body: true) { call in
                 let app = try call.app()
-                return .created(try await service.createTicketKey(app, call.request(TicketKeyRequest.self)))
+                return .created(try await registry.createTicketKey(app, call.request(TicketKeyRequest.self)))
             },
             Route(.get, "/v1/apps/{bundle_id}/ticket-keys", .scope(.admin), query: paging) { call in
-                .ok(try await service.ticketKeys(call.app(), call.page()))
+                .ok(try await registry.ticketKeys(call.app(), call.page()))
             },
             Route(
                 .delete,
@@ -31,16 +31,16 @@ extension Route {
             ) { call in
                 let longest = Int(TicketKeyRequest.maximumTicketSeconds)
                 let after = try call.parameter("after_seconds", .digits.within(0...longest)) ?? 0
-                try await service.revokeTicketKey(call.app(), call.uuid("ticket_key_id"), afterSeconds: after)
+                try await registry.revokeTicketKey(call.app(), call.uuid("ticket_key_id"), afterSeconds: after)
                 return .noContent
             },
             Route(.put, "/v1/apps/{bundle_id}/users/{user_id}/tickets", .scope(.register), body: true) { call in
                 let user = TicketSubject.user(try call.segment("user_id", .userID))
-                return .ok(try await service.revokeTickets(call.app(), of: user, call.request()))
+                return .ok(try await registry.revokeTickets(call.app(), of: user, call.request()))
             },
             Route(.put, "/v1/apps/{bundle_id}/devices/{device_id}/tickets", .scope(.register), body: true) { call in
                 let device = TicketSubject.device(try call.device())
-                return .ok(try await service.revokeTickets(call.app(), of: device, call.request()))
+                return .ok(try await registry.revokeTickets(call.app(), of: device, call.request()))
             },
         ]
     }

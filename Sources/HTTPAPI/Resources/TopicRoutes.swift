@@ -8,19 +8,20 @@ extension Route {
 
     /// `…/topics`: what users and devices follow.
     static func topics(_ service: any TallyService) -> [Route] {
-        [
+        let registry = service.registry
+        return [
             Route(.get, app + "/topics", .scope(.read), query: paging) { call in
-                .ok(try await service.topics(call.app(), call.page()))
+                .ok(try await registry.topics(call.app(), call.page()))
             },
             Route(.get, app + "/users/{user_id}/topics", .scope(.read)) { call in
-                .ok(try await service.topics(call.app(), of: .user(call.segment("user_id", .userID))))
+                .ok(try await registry.topics(call.app(), of: .user(call.segment("user_id", .userID))))
             },
             Route(.put, app + "/users/{user_id}/topics", .scope(.register), body: true) { call in
                 let user = try call.segment("user_id", .userID)
                 return .ok(try await service.putTopics(call.app(), of: .user(user), call.request()))
             },
             Route(.get, app + "/devices/{device_id}/topics", .scope(.read)) { call in
-                .ok(try await service.topics(call.app(), of: .device(call.device())))
+                .ok(try await registry.topics(call.app(), of: .device(call.device())))
             },
             Route(.put, app + "/devices/{device_id}/topics", .scope(.register), body: true) { call in
                 let device = try call.device()

@@ -13,12 +13,12 @@ extension RouteTable {
                 + [Route.metrics(metrics)]
                 + Route.documents
                 + Route.apps(service)
-                + Route.apiKeys(service)
-                + Route.audit(service)
-                + Route.types(service)
+                + Route.apiKeys(service.registry)
+                + Route.audit(service.record)
+                + Route.types(service.registry)
                 + Route.devices(service)
                 + Route.topics(service)
-                + Route.tickets(service)
+                + Route.tickets(service.registry)
                 + Route.changes(service, turns)
                 + Route.activities(service)
                 + Route.subscriptions(service)
@@ -27,7 +27,7 @@ extension RouteTable {
                 + Route.ingest(service, limits, turns)
                 + Route.channels(service)
                 + Route.schedules(service)
-                + Route.webhooks(service)
+                + Route.webhooks(service.webhookRoom)
                 + Route.doctor(service)
                 + Route.events(service, metrics: metrics),
             metrics: metrics

@@ -56,7 +56,7 @@ struct EventStream: Sendable {
     private func next(after place: EventCursor) async throws -> EventPage? {
         do {
             return try await cancelWhenGracefulShutdown {
-                try await service.nextEvents(after: place, matching: filter, within: times.heartbeat)
+                try await service.record.nextEvents(after: place, matching: filter, within: times.heartbeat)
             }
         } catch is CancellationError {
             return nil

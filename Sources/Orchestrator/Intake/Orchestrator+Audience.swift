@@ -28,7 +28,7 @@ extension Orchestrator {
     ) async throws -> Replayable<AudienceCounts> {
         let facts = try await facts(app, id)
         var fallback: AlertContent?
-        if request.add != nil { fallback = try await typeContext(app, facts.typeName).policy.startAlert }
+        if request.add != nil { fallback = try await registry.typeContext(app, facts.typeName).policy.startAlert }
         let parts = request.parts(of: settings.stretchSize)
         var written: Replayable<CountedAnswer<AudienceCounts>>?
         for (place, part) in parts.enumerated() where written == nil {

@@ -53,7 +53,7 @@ extension Orchestrator {
         if idempotency != nil, let known, !page.isLast, try known.covers(page) { return known }
         let facts = try await facts(app, id)
         var fallback: AlertContent?
-        if !page.members.isEmpty { fallback = try await typeContext(app, facts.typeName).policy.startAlert }
+        if !page.members.isEmpty { fallback = try await registry.typeContext(app, facts.typeName).policy.startAlert }
         let change = AudienceChange(
             app: app,
             facts: facts,

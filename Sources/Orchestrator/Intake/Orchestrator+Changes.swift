@@ -83,7 +83,7 @@ extension Orchestrator {
         for (place, (change, facts)) in zip(changes, facts).enumerated() {
             do {
                 let facts = try facts.get()
-                let type = try await typeContext(change.app, facts.typeName)
+                let type = try await registry.typeContext(change.app, facts.typeName)
                 // Refuses for lack of room before judging: judging is most of the cost of a change before it is in.
                 if change.at == nil { try limit.admit(change.weight(by: type.policy), behind: backlog) }
                 let command = try change.command(facts, type)

@@ -92,10 +92,10 @@ extension Orchestrator {
         let (app, request) = (start.app, start.request)
         var appVersions: [String] = []
         if !request.audience.isEmpty {
-            let environment = try await environment(request.environment, of: app)
+            let environment = try await registry.environment(request.environment, of: app)
             appVersions = try await AudienceVersions.read(request.audience, of: app, environment, from: database)
         }
-        return try StartProposal(start, type: await typeContext(app, request.type), appVersions: appVersions)
+        return try StartProposal(start, type: await registry.typeContext(app, request.type), appVersions: appVersions)
     }
 
     /// Stores a start whose audience is large. Nobody else waits for its rows.

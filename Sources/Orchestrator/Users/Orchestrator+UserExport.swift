@@ -101,7 +101,7 @@ struct UserExportPages: Sendable {
 
     /// With the topics of these devices, and what was sent to them today.
     private func devices(_ request: PageRequest, _ export: inout UserExport) async throws -> (Int, String?) {
-        let page = try await orchestrator.devices(app, user: user, request)
+        let page = try await orchestrator.registry.devices(app, user: user, request)
         let names = page.items.map(\.deviceID.rawValue)
         let results = try await orchestrator.database.pipeline([
             .planningOnce, topics(ofDevices: names), Orchestrator.sentToday(app, devices: names),

@@ -11,7 +11,7 @@ extension Orchestrator {
     /// - Throws: 404 if no device, no topic and no audience names the user.
     package func user(_ app: BundleID, _ id: UserID) async throws -> UserResource {
         let limit = UserResource.limit
-        let devices = try await devices(app, user: id, PageRequest(limit: limit))
+        let devices = try await registry.devices(app, user: id, PageRequest(limit: limit))
         let names = devices.items.map(\.deviceID.rawValue)
         let results = try await database.pipeline([
             .planningOnce, Self.cards(app, devices: names, limit),

@@ -10,6 +10,7 @@ import LocalPostgres
 import Logging
 import Orchestrator
 import Postgres
+import Registry
 import Store
 import WebhookTransport
 
@@ -124,9 +125,11 @@ struct Dev: AsyncParsableCommand {
     /// The API key with which phones report, as apps do. It stays the same between runs, unless it was revoked or the
     /// database is new.
     private static func phonesKey(in folder: DevFolder, _ orchestrator: Orchestrator) async throws -> String {
-        if let kept = folder.kept(.phonesKey), try await orchestrator.authenticate(secret: kept) != nil { return kept }
+        if let kept = folder.kept(.phonesKey), try await orchestrator.registry.authenticate(secret: kept) != nil {
+            return kept
+        }
         let request = APIKeyRequest(name: "phones of the simulator", scopes: [.register])
-        let secret = try await orchestrator.createAPIKey(request).secret ?? ""
+        let secret = try await orchestrator.registry.createAPIKey(request).secret ?? ""
         try folder.write(.phonesKey, secret)
         return secret
     }

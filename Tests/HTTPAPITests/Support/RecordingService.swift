@@ -12,7 +12,7 @@ import Record
 /// A service that writes down what routes call and answers what a test gave it.
 ///
 /// Without an answer a call ends with status 418 and the code `reached`, which no route makes by itself.
-final class RecordingService: TallyService {
+final class RecordingService: TallyService, RegistryService, ChannelService, RecordService, WebhookService {
     private struct State {
         var calls: [String] = []
         var callers: [Caller?] = []
@@ -138,6 +138,12 @@ final class RecordingService: TallyService {
     }
 
     // MARK: TallyService
+
+    // It is all the rooms, too.
+    var registry: RecordingService { self }
+    var channelRoom: RecordingService { self }
+    var record: RecordingService { self }
+    var webhookRoom: RecordingService { self }
 
     func authenticate(secret: String) async throws -> Principal? {
         if let keys, !keys.contains(secret) { return nil }
@@ -296,17 +302,17 @@ final class RecordingService: TallyService {
         of subject: TicketSubject,
         _ request: TicketRevocationRequest
     ) async throws -> TicketRevocation { try reach("revokeTickets \(app) \(subject) \(request.revokedBefore)") }
-    func putWebhook(_ app: BundleID, _ id: WebhookID, _ request: WebhookRequest) async throws -> WebhookResource {
+    func put(_ app: BundleID, _ id: WebhookID, _ request: WebhookRequest) async throws -> WebhookResource {
         try reach("putWebhook \(app) \(id) \(request.url)")
     }
-    func webhooks(_ app: BundleID, _ page: PageRequest) async throws -> Page<WebhookResource> {
+    func list(_ app: BundleID, _ page: PageRequest) async throws -> Page<WebhookResource> {
         try reach("webhooks \(app) \(text(page))")
     }
     func webhook(_ app: BundleID, _ id: WebhookID) async throws -> WebhookResource {
         try reach("webhook \(app) \(id)")
     }
-    func deleteWebhook(_ app: BundleID, _ id: WebhookID) async throws { try done("deleteWebhook \(app) \(id)") }
-    func replayWebhook(
+    func delete(_ app: BundleID, _ id: WebhookID) async throws { try done("deleteWebhook \(app) \(id)") }
+    func replay(
         _ app: BundleID,
         _ id: WebhookID,
         _ request: WebhookReplayRequest
@@ -470,7 +476,7 @@ final class RecordingService: TallyService {
         }
     }
 
-    func channels(_ app: BundleID, _ page: PageRequest) async throws -> Page<ChannelResource> {
+    func list(_ app: BundleID, _ page: PageRequest) async throws -> Page<ChannelResource> {
         try reach("channels \(app) \(text(page))")
     }
     func channel(_ app: BundleID, _ id: ChannelID) async throws -> ChannelResource { try reach("channel \(app) \(id)") }
@@ -482,7 +488,7 @@ final class RecordingService: TallyService {
         keep(idempotency)
         return try give("createChannel \(app)")
     }
-    func deleteChannel(_ app: BundleID, _ id: ChannelID) async throws { try done("deleteChannel \(app) \(id)") }
+    func delete(_ app: BundleID, _ id: ChannelID) async throws { try done("deleteChannel \(app) \(id)") }
     func reconcileChannels(
         _ app: BundleID,
         _ request: ReconcileRequest,

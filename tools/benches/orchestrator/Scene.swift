@@ -6,6 +6,7 @@ import Cryptography
 import JSON
 import Orchestrator
 import Postgres
+import Registry
 
 /// The app, the type, the activities and the devices that a figure is measured with. Rows of which there are many are
 /// mostly copied in the database; that is not what is measured.
@@ -69,12 +70,12 @@ struct Scene: Sendable {
     /// Registers the app and the type, and starts the first activity.
     func prepare() async throws {
         let key = try SigningKeyRequest(keyID: KeyID(stored: "FGHIJ67890"), privateKey: P256PrivateKey.generate().pem())
-        _ = try await orchestrator.putApp(
+        _ = try await orchestrator.registry.putApp(
             Self.app,
             AppRequest(teamID: TeamID(stored: "ABCDE12345"), environments: [.production: key])
         )
         let object = try JSONValue(parsing: #"{"type":"object"}"#)
-        _ = try await orchestrator.putType(
+        _ = try await orchestrator.registry.putType(
             Self.app,
             Self.type,
             TypeRequest(source: .schemas(attributes: object, contentState: object)),

@@ -4,7 +4,9 @@ import BenchSupport
 import Cryptography
 import Orchestrator
 import Postgres
+import Registry
 import WebhookTransport
+import Webhooks
 
 /// Events that wait for a webhook, posted to a receiver of the bench. Beside it there may be webhooks whose receivers take
 /// requests and never answer.
@@ -82,11 +84,11 @@ extension Scene {
     func register() async throws {
         let key = try SigningKeyRequest(keyID: KeyID(stored: "FGHIJ67890"), privateKey: P256PrivateKey.generate().pem())
         let request = AppRequest(teamID: TeamID(stored: "ABCDE12345"), environments: [.production: key])
-        _ = try await orchestrator.putApp(Self.app, request)
+        _ = try await orchestrator.registry.putApp(Self.app, request)
     }
 
     func put(_ id: String, _ request: WebhookRequest) async throws {
-        _ = try await orchestrator.putWebhook(Self.app, WebhookID(stored: id), request)
+        _ = try await orchestrator.webhookRoom.put(Self.app, WebhookID(stored: id), request)
     }
 
     /// Events of a thousand activities, in turn.

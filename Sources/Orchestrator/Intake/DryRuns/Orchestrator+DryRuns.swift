@@ -16,7 +16,7 @@ extension Orchestrator {
         _ request: StartRequest
     ) async throws -> DryRunAnswer {
         let start = RequestedStart(app: app, id: id, request: request, idempotencyKey: nil, origin: nil)
-        let environment = try await environment(request.environment, of: app)
+        let environment = try await registry.environment(request.environment, of: app)
         if let stored = try await StoredStart.read(start.name, from: database) {
             try stored.judgeReplay(request)
             let activity = try await activity(app, id)
@@ -79,7 +79,7 @@ extension Orchestrator {
 
     private func dryRun(_ change: RequestedChange) async throws -> DryRunAnswer {
         let facts = try await facts(change.app, change.id)
-        var command = try change.command(facts, await typeContext(change.app, facts.typeName))
+        var command = try change.command(facts, await registry.typeContext(change.app, facts.typeName))
         command = command.knowing(unused: try await unusedVersions([command]), change)
         // Work that is slow, or takes a connection, comes first: during the transaction others wait for the activity.
         let cards = try await CardCounts.read(facts.key, pageSize: settings.stretchSize, from: database)

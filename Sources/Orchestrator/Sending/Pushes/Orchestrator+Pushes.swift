@@ -2,6 +2,7 @@ package import APITypes
 package import ActivityModel
 import JSON
 import Postgres
+import Registry
 package import Store
 
 extension Orchestrator {
@@ -16,7 +17,7 @@ extension Orchestrator {
     ) async throws -> Replayable<PushAnswer> {
         let body = try Self.body(of: request)
         var environment: APNSEnvironment?
-        if case .token(_, let named) = request.to { environment = try await self.environment(named, of: app) }
+        if case .token(_, let named) = request.to { environment = try await registry.environment(named, of: app) }
         return try await seeingDeletions {
             try await keepingAnswer { try await insert(request, body, app, environment, idempotency) }
         }

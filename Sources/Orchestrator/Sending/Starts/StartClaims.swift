@@ -76,7 +76,7 @@ struct StartClaims: Sendable {
     func claim(behind last: Place, before limit: PGTimestamp?, isFirst: Bool) async throws -> Batch? {
         try await orchestrator.segments.prolonging(lease) {
             try await orchestrator.registry.withCurrentType {
-                let type = try await orchestrator.typeContext(activity.bundleID, activity.typeName)
+                let type = try await orchestrator.registry.typeContext(activity.bundleID, activity.typeName)
                 return try await claim(type, behind: last, before: limit, isFirst)
             }
         }

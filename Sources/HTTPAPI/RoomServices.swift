@@ -1,0 +1,132 @@
+package import APITypes
+package import ActivityModel
+package import Record
+package import Registry
+
+/// What the routes ask of the registry.
+package protocol RegistryService: Sendable {
+    /// The owner of this key or ticket; nil if it is unknown, revoked or expired.
+    ///
+    /// - Throws: 401 with the reason for a ticket that a backend signed and that is not good.
+    func authenticate(secret: String) async throws -> Principal?
+
+    // MARK: Apps and API keys
+
+    func putApp(_ id: BundleID, _ request: AppRequest) async throws -> AppResource
+    /// Changes only what the merge patch names.
+    func patchApp(_ id: BundleID, _ patch: AppPatch) async throws -> AppResource
+    func app(_ id: BundleID) async throws -> AppResource
+    /// All apps sorted by id, or only the app of a bound key.
+    func apps(_ page: PageRequest, only: BundleID?) async throws -> Page<AppResource>
+
+    func createAPIKey(_ request: APIKeyRequest) async throws -> APIKeyResource
+    /// All keys, or those bound to one app.
+    func apiKeys(_ page: PageRequest, only: BundleID?) async throws -> Page<APIKeyResource>
+    func revokeAPIKey(_ id: String, only: BundleID?) async throws
+
+    // MARK: Types
+
+    func putType(
+        _ app: BundleID,
+        _ name: ActivityTypeName,
+        _ request: TypeRequest,
+        force: Bool
+    ) async throws -> TypeRegistration
+    /// Changes only what the merge patch names.
+    func patchType(_ app: BundleID, _ name: ActivityTypeName, _ patch: TypePatch) async throws -> TypeResource
+    func types(_ app: BundleID, _ page: PageRequest) async throws -> Page<TypeResource>
+    func type(_ app: BundleID, _ name: ActivityTypeName) async throws -> TypeResource
+    func typeVersions(
+        _ app: BundleID,
+        _ name: ActivityTypeName,
+        _ page: PageRequest
+    ) async throws -> Page<TypeVersionResource>
+    func putTypeVersion(
+        _ app: BundleID,
+        _ name: ActivityTypeName,
+        _ version: Int,
+        _ request: TypeVersionRequest
+    ) async throws -> TypeVersionResource
+    func validate(
+        _ app: BundleID,
+        _ name: ActivityTypeName,
+        _ request: ValidationRequest
+    ) async throws -> ValidationAnswer
+
+    // MARK: Devices, topics and tickets
+
+    /// Devices: all, those of one user, or those with a token or with a token that begins so.
+    func devices(
+        _ app: BundleID,
+        user: UserID?,
+        token: PushToken?,
+        _ page: PageRequest
+    ) async throws -> Page<DeviceResource>
+    func device(_ app: BundleID, _ id: DeviceID) async throws -> DeviceResource
+    func deleteDevice(_ app: BundleID, _ id: DeviceID) async throws
+    func eraseUser(_ app: BundleID, _ id: UserID) async throws
+
+    func topics(_ app: BundleID, of follower: TopicFollower) async throws -> FollowedTopics
+    /// The topics of an app, with the number of their followers.
+    func topics(_ app: BundleID, _ page: PageRequest) async throws -> Page<TopicResource>
+
+    /// Makes a ticket. Only this answer contains it.
+    func createTicket(_ app: BundleID, _ request: RegistrationTicketRequest) async throws -> RegistrationTicketAnswer
+    /// Makes many tickets, in the order of the requests: all or none.
+    func createTickets(_ app: BundleID, _ request: TicketBatchRequest) async throws -> TicketBatchAnswer
+    /// Makes a key with which a backend signs tickets. Only this answer contains its secret.
+    func createTicketKey(_ app: BundleID, _ request: TicketKeyRequest) async throws -> TicketKeyResource
+    func ticketKeys(_ app: BundleID, _ page: PageRequest) async throws -> Page<TicketKeyResource>
+    /// Tickets of this key are refused after so many seconds.
+    func revokeTicketKey(_ app: BundleID, _ id: String, afterSeconds: Int) async throws
+    /// Signed tickets of a user or device that were made before a time are refused.
+    func revokeTickets(
+        _ app: BundleID,
+        of subject: TicketSubject,
+        _ request: TicketRevocationRequest
+    ) async throws -> TicketRevocation
+}
+
+/// What the routes ask of the room of channels.
+package protocol ChannelService: Sendable {
+    func list(_ app: BundleID, _ page: PageRequest) async throws -> Page<ChannelResource>
+    func channel(_ app: BundleID, _ id: ChannelID) async throws -> ChannelResource
+    func delete(_ app: BundleID, _ id: ChannelID) async throws
+}
+
+/// What the routes ask of the record.
+package protocol RecordService: Sendable {
+    /// The audit log, newest first, or only the entries of one app.
+    func audit(_ filter: AuditFilter, _ page: PageRequest, only: BundleID?) async throws -> Page<AuditEntry>
+
+    /// A page of events. A short page is not always the last.
+    func events(
+        matching filter: EventFilter,
+        order: EventOrder,
+        _ page: PageRequest
+    ) async throws -> Page<EventResource>
+    /// The position that `text` names; nil: the current end of the stream.
+    func eventPlace(_ text: String?) async throws -> EventCursor
+    /// The events after a position, as soon as there are any. After `patience`, the page may be empty and only have a
+    /// new position.
+    func nextEvents(
+        after place: EventCursor,
+        matching filter: EventFilter,
+        within patience: Duration
+    ) async throws -> EventPage
+}
+
+/// What the routes ask of the room of webhooks.
+package protocol WebhookService: Sendable {
+    /// Only the answer that lets Tally make a secret contains it.
+    func put(_ app: BundleID, _ id: WebhookID, _ request: WebhookRequest) async throws -> WebhookResource
+    func list(_ app: BundleID, _ page: PageRequest) async throws -> Page<WebhookResource>
+    func webhook(_ app: BundleID, _ id: WebhookID) async throws -> WebhookResource
+    func delete(_ app: BundleID, _ id: WebhookID) async throws
+    /// Delivers events again from a time on.
+    func replay(
+        _ app: BundleID,
+        _ id: WebhookID,
+        _ request: WebhookReplayRequest
+    ) async throws -> WebhookResource
+}
