@@ -5,6 +5,14 @@ import Registry
 import Store
 
 extension Orchestrator {
+    /// The devices of a user, their cards and starts, the topics, and the activities whose audience names any of them.
+    /// Each list is cut at ``UserResource/limit``.
+    ///
+    /// - Throws: 404 if no device, no topic and no audience names the user.
+    package func user(_ app: BundleID, _ id: UserID) async throws -> UserResource {
+        try await UserExportPages(orchestrator: self, app: app, user: id).summary()
+    }
+
     /// A page of all that is stored of a user, without tokens: at most ``UserExport/limit`` entries of all lists together.
     ///
     /// - Throws: 404 if no device, no topic and no audience names the user; 422 for a cursor of another list.
@@ -13,7 +21,7 @@ extension Orchestrator {
     }
 }
 
-/// Reads an export page by page: one list after the other, each from the end of the page before.
+/// Reads what is stored of a user: one list after the other, and page by page, each from the end of the page before.
 struct UserExportPages: Sendable {
     let orchestrator: Orchestrator
     let app: BundleID
@@ -58,32 +66,56 @@ struct UserExportPages: Sendable {
 
     func page(_ cursor: String?) async throws -> UserExport {
         var place: Place? = try cursor.map { text throws(Problem) in try Place(reading: text) } ?? Place(.devices)
-        var export = UserExport(
-            exportedAt: Instant(try await orchestrator.clock.now()),
-            user: UserResource(userID: user)
-        )
+        var export = try await begun()
         if cursor == nil { export.user.topics = try await topics() }
         var room = limit
         while room > 0, let now = place {
-            let request = PageRequest(limit: room, cursor: now.cursor)
-            let (count, next) =
-                switch now.list {
-                case .devices: try await devices(request, &export)
-                case .cards: append(try await cards(request), to: &export.user.cards)
-                case .activities: append(try await activities(request), to: &export.user.activities)
-                case .starts: append(try await starts(request), to: &export.user.starts)
-                case .pushes: append(try await pushes(request), to: &export.pushes)
-                }
+            let (count, next) = try await read(now.list, PageRequest(limit: room, cursor: now.cursor), into: &export)
             room -= count
             place = now.next(next)
         }
         // A user without devices has no cards, so the activities of the first page were read.
-        if cursor == nil, export.user.devices.isEmpty, export.user.topics.isEmpty, export.user.activities.isEmpty {
-            throw Problem.notFound("the user")
-        }
+        if cursor == nil { try Self.check(export.user) }
         export.nextCursor = place?.text
         export.user.isTruncated = place != nil
         return export
+    }
+
+    /// The first entries of each list, without single pushes.
+    func summary() async throws -> UserResource {
+        var export = try await begun()
+        export.user.topics = try await topics()
+        for list in List.allCases where list != .pushes {
+            let (_, next) = try await read(list, PageRequest(limit: UserResource.limit), into: &export)
+            if next != nil { export.user.isTruncated = true }
+        }
+        try Self.check(export.user)
+        return export.user
+    }
+
+    private func begun() async throws -> UserExport {
+        UserExport(exportedAt: Instant(try await orchestrator.clock.now()), user: UserResource(userID: user))
+    }
+
+    private static func check(_ user: UserResource) throws(Problem) {
+        if user.devices.isEmpty, user.topics.isEmpty, user.activities.isEmpty { throw .notFound("the user") }
+    }
+
+    /// Reads a page of a list.
+    ///
+    /// - Returns: How many entries the page has, and the cursor of the next one.
+    private func read(
+        _ list: List,
+        _ request: PageRequest,
+        into export: inout UserExport
+    ) async throws -> (Int, String?) {
+        switch list {
+        case .devices: try await devices(request, &export)
+        case .cards: append(try await cards(request), to: &export.user.cards)
+        case .activities: append(try await activities(request), to: &export.user.activities)
+        case .starts: append(try await starts(request), to: &export.user.starts)
+        case .pushes: append(try await pushes(request), to: &export.pushes)
+        }
     }
 
     /// - Returns: How many entries the page has, and the cursor of the next one.
@@ -104,7 +136,7 @@ struct UserExportPages: Sendable {
         let page = try await orchestrator.registry.devices(app, user: user, request)
         let names = page.items.map(\.deviceID.rawValue)
         let results = try await orchestrator.database.pipeline([
-            .planningOnce, topics(ofDevices: names), Orchestrator.sentToday(app, devices: names),
+            .planningOnce, topics(ofDevices: names), sentToday(byDevices: names),
         ])
         export.deviceTopics += try results[1].decoded(as: (String, [String]).self).map { device, topics in
             DeviceTopics(deviceID: DeviceID(stored: device), topics: topics.map { Topic(stored: $0) })
@@ -121,14 +153,30 @@ struct UserExportPages: Sendable {
     }
 
     private func cards(_ request: PageRequest) async throws -> Page<UserCard> {
-        try await ofDevices("subscriptions", Orchestrator.userCardColumns, request) { row in
-            try Orchestrator.userCard(in: row, from: 2)
+        let columns = "a.activity_id, a.type_name, a.state::text, \(Orchestrator.cardColumns)"
+        return try await ofDevices("subscriptions", columns, request) { row in
+            UserCard(
+                activityID: ActivityID(stored: try row.decode(at: 2)),
+                type: ActivityTypeName(stored: try row.decode(at: 3)),
+                activityState: try .stored(row.decode(at: 4)),
+                card: try Orchestrator.card(in: row, from: 5)
+            )
         }
     }
 
     private func starts(_ request: PageRequest) async throws -> Page<UserStart> {
-        try await ofDevices("starts", Orchestrator.startColumns, request) { row in
-            try Orchestrator.start(in: row, from: 2)
+        let columns = """
+            a.activity_id, d.device_id, CASE s.state WHEN 'claimed' THEN 'pending' WHEN 'unknown' THEN 'unanswered'
+                WHEN 'settled' THEN 'confirmed' ELSE s.state::text END, s.reason, s.claimed_at
+            """
+        return try await ofDevices("starts", columns, request) { row in
+            UserStart(
+                activityID: ActivityID(stored: try row.decode(at: 2)),
+                deviceID: DeviceID(stored: try row.decode(at: 3)),
+                state: try .stored(row.decode(at: 4)),
+                reason: try row.decode(at: 5),
+                sentAt: try row.decode(PGTimestamp?.self, at: 6).map { Instant($0) }
+            )
         }
     }
 
@@ -250,6 +298,26 @@ struct UserExportPages: Sendable {
             WHERE topic_follows.device_key = d.device_key OFFSET 0
         ) AS f
         WHERE f.topics IS NOT NULL
+        """
+    }
+
+    private func sentToday(byDevices names: [String]) -> Query {
+        """
+        SELECT coalesce(sum(started.count), 0)::int8, coalesce(sum(pushed.count), 0)::int8
+        FROM unnest(\(names)) AS n(device_id)
+        CROSS JOIN LATERAL (
+            SELECT device_key FROM devices
+            WHERE bundle_id = \(app.rawValue) AND device_id = n.device_id OFFSET 0
+        ) AS d
+        CROSS JOIN LATERAL (
+            SELECT coalesce(sum(attempts), 0)::int8 AS count FROM starts
+            WHERE starts.device_key = d.device_key AND claimed_at > clock_timestamp() - interval '1 day' OFFSET 0
+        ) AS started
+        CROSS JOIN LATERAL (
+            SELECT count(*) AS count FROM timeline
+            WHERE timeline.device_key = d.device_key AND at > clock_timestamp() - interval '1 day'
+              AND kind = 'push' OFFSET 0
+        ) AS pushed
         """
     }
 }
