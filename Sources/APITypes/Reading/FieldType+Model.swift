@@ -3,64 +3,51 @@ import JSON
 
 // Identifiers and values of the domain.
 
-extension FieldType where Value == BundleID {
-    package static var bundleID: Self {
-        text("A bundle id of letters, digits, periods and hyphens", { BundleID($0) }, write: { $0.rawValue })
+extension FieldType where Value: TextIdentifier {
+    /// `what` describes the expected text.
+    static func id(_ what: @autoclosure @escaping @Sendable () -> String) -> Self {
+        text(what(), { Value($0) }, write: { $0.rawValue })
     }
+}
+
+extension FieldType where Value == BundleID {
+    package static var bundleID: Self { id("A bundle id of letters, digits, periods and hyphens") }
 }
 
 extension FieldType where Value == TeamID {
-    package static var teamID: Self {
-        text("A team id of ten letters and digits", { TeamID($0) }, write: { $0.rawValue })
-    }
+    package static var teamID: Self { id("A team id of ten letters and digits") }
 }
 
 extension FieldType where Value == KeyID {
-    package static var keyID: Self {
-        text("A key id of ten letters and digits", { KeyID($0) }, write: { $0.rawValue })
-    }
+    package static var keyID: Self { id("A key id of ten letters and digits") }
 }
 
 extension FieldType where Value == ActivityID {
-    package static var activityID: Self {
-        text("An id of " + callerIDCharacters, { ActivityID($0) }, write: { $0.rawValue })
-    }
+    package static var activityID: Self { id("An id of " + callerIDCharacters) }
 }
 
 extension FieldType where Value == DeviceID {
-    package static var deviceID: Self {
-        text("An id of " + callerIDCharacters, { DeviceID($0) }, write: { $0.rawValue })
-    }
+    package static var deviceID: Self { id("An id of " + callerIDCharacters) }
 }
 
 extension FieldType where Value == UserID {
-    package static var userID: Self {
-        text("An id of " + callerIDCharacters, { UserID($0) }, write: { $0.rawValue })
-    }
+    package static var userID: Self { id("An id of " + callerIDCharacters) }
 }
 
 extension FieldType where Value == WebhookID {
-    package static var webhookID: Self {
-        text("An id of " + callerIDCharacters, { WebhookID($0) }, write: { $0.rawValue })
-    }
+    package static var webhookID: Self { id("An id of " + callerIDCharacters) }
 }
 
 extension FieldType where Value == ActivityTypeName {
-    package static var typeName: Self {
-        text(typeNameForm, { ActivityTypeName($0) }, write: { $0.rawValue })
-    }
+    package static var typeName: Self { id(typeNameForm) }
 }
 
 extension FieldType where Value == ChannelID {
-    package static var channelID: Self {
-        text("A UUID", { ChannelID($0) }, write: { $0.rawValue })
-    }
+    package static var channelID: Self { id("A UUID") }
 }
 
 extension FieldType where Value == APNSChannelID {
-    package static var apnsChannelID: Self {
-        text("A channel id in base64, as Apple gives it,", { APNSChannelID($0) }, write: { $0.rawValue })
-    }
+    package static var apnsChannelID: Self { id("A channel id in base64, as Apple gives it,") }
 }
 
 extension FieldType where Value == PushToken {

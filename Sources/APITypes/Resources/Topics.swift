@@ -82,9 +82,7 @@ extension TopicResource: APIAnswer, FieldwiseValue {
 }
 
 extension FieldType where Value == Topic {
-    package static var topic: Self {
-        text("A topic of " + callerIDCharacters, { Topic($0) }, write: { $0.rawValue })
-    }
+    package static var topic: Self { id("A topic of " + callerIDCharacters) }
 }
 
 extension FieldType where Value == [Topic] {
@@ -95,7 +93,6 @@ extension FieldType where Value == [Topic] {
 extension FieldType where Value == [TopicPattern] {
     /// What a ticket allows.
     package static var topicPatterns: Self {
-        list(of: .text("A topic, or a prefix and '*',", { TopicPattern($0) }, write: { $0.rawValue }))
-            .counting(0...RegistrationTicketRequest.maximumTopics, "topics")
+        list(of: .id("A topic, or a prefix and '*',")).counting(0...RegistrationTicketRequest.maximumTopics, "topics")
     }
 }

@@ -4,8 +4,6 @@ package struct ActivityID: TextIdentifier {
     package let rawValue: String
 
     package init(stored text: String) { rawValue = text }
-
-    package static func accepts(_ text: String) -> Bool { Alphabet.isCallerID(text) }
 }
 
 /// One installation of an app. The app chooses the id and keeps it: 1 to 128 printable characters, but not `.` or `..`.
@@ -13,8 +11,6 @@ package struct DeviceID: TextIdentifier {
     package let rawValue: String
 
     package init(stored text: String) { rawValue = text }
-
-    package static func accepts(_ text: String) -> Bool { Alphabet.isCallerID(text) }
 }
 
 /// The caller's own id of a user: 1 to 128 printable characters, but not `.` or `..`. One user can have many devices.
@@ -22,8 +18,6 @@ package struct UserID: TextIdentifier {
     package let rawValue: String
 
     package init(stored text: String) { rawValue = text }
-
-    package static func accepts(_ text: String) -> Bool { Alphabet.isCallerID(text) }
 }
 
 /// The operator's own id of a webhook: 1 to 128 printable characters, but not `.` or `..`. It is unique in its app.
@@ -31,8 +25,6 @@ package struct WebhookID: TextIdentifier {
     package let rawValue: String
 
     package init(stored text: String) { rawValue = text }
-
-    package static func accepts(_ text: String) -> Bool { Alphabet.isCallerID(text) }
 }
 
 /// The name of a Swift `ActivityAttributes` struct, as `attributes-type` carries it: without the module, in its exact

@@ -17,6 +17,9 @@ extension TextIdentifier {
         self.init(stored: text)
     }
 
+    /// The grammar of ids that callers choose.
+    package static func accepts(_ text: String) -> Bool { Alphabet.isCallerID(text) }
+
     package var description: String { rawValue }
 
     package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }

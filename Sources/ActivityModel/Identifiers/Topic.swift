@@ -7,8 +7,6 @@ package struct Topic: TextIdentifier {
     package let rawValue: String
 
     package init(stored text: String) { rawValue = text }
-
-    package static func accepts(_ text: String) -> Bool { Alphabet.isCallerID(text) }
 }
 
 /// The topics that a ticket allows: one topic, or all topics with a prefix, written as the prefix and `*`.
@@ -16,8 +14,6 @@ package struct TopicPattern: TextIdentifier {
     package let rawValue: String
 
     package init(stored text: String) { rawValue = text }
-
-    package static func accepts(_ text: String) -> Bool { Alphabet.isCallerID(text) }
 
     /// Whether the topic is one of them. Both are ASCII, so bytes are compared, which is faster than characters.
     package func matches(_ topic: Topic) -> Bool {
