@@ -8,18 +8,8 @@ package struct ControlAPI: Sendable {
     package let simulation: Simulation
     package let desk: ReportDesk
 
-    private let showCertificate: @Sendable (_ expired: Bool) async -> Void
-
-    /// `showCertificate`: switches the APNs listeners to an expired certificate, or back to the valid one.
-    package init(
-        simulation: Simulation,
-        desk: ReportDesk,
-        showCertificate: @escaping @Sendable (_ expired: Bool) async -> Void
-    ) {
-        self.simulation = simulation
-        self.desk = desk
-        self.showCertificate = showCertificate
-    }
+    /// Switches the APNs listeners to an expired certificate, or back to the valid one.
+    let showCertificate: @Sendable (_ expired: Bool) async -> Void
 
     // MARK: Phones
 

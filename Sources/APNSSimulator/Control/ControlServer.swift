@@ -27,9 +27,6 @@ import ServiceLifecycle
 ///
 /// Errors have Tally's form: problem details with pointers.
 package struct ControlServer: Service, CustomStringConvertible {
-    /// A report's body contains every post of a replay.
-    private static let maximumBody = 256 * 1024 * 1024
-
     private let api: ControlAPI
     private let host: String
     private let port: Int

@@ -26,7 +26,7 @@ package struct PhonesRequest: Sendable, Hashable {
     package func profiles(at now: Int64, seed: () -> UInt64) -> [PhoneProfile] {
         (first..<(first + count)).compactMap { number in
             guard let id = DeviceID("\(prefix)\(number)") else { return nil }
-            var profile = PhoneProfile(
+            return PhoneProfile(
                 id: id,
                 environment: environment,
                 bundleID: bundleID,
@@ -38,10 +38,9 @@ package struct PhonesRequest: Sendable, Hashable {
                 follows: follows,
                 takesStartTokens: startTokens,
                 frequentPushesEnabled: frequentPushes,
-                seed: seed()
+                seed: seed(),
+                generationBase: now
             )
-            profile.generationBase = now
-            return profile
         }
     }
 }

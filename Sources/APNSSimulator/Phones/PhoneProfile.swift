@@ -14,43 +14,15 @@ package struct PhoneProfile: Sendable {
     /// The attribute that contains the caller's activity id.
     package var idAttribute: String
     /// The caller's ids of the activities that this phone should show. The report checks them.
-    package var follows: [ActivityID]
+    package var follows: [ActivityID] = []
     /// If false, the app requests no start tokens and opens activities itself.
-    package var takesStartTokens: Bool
-    package var frequentPushesEnabled: Bool
+    package var takesStartTokens = true
+    package var frequentPushesEnabled = true
     /// Determines tokens and delays. The same seed gives the same phone.
     package var seed: UInt64
     /// The app reports generations above this number. A phone of a later run with the same id must start above those of
     /// the earlier run, as in an app that stores its count.
     package var generationBase: Int64 = 0
-
-    package init(
-        id: DeviceID,
-        environment: APNSEnvironment,
-        bundleID: BundleID,
-        osVersion: OSVersion,
-        appVersion: AppVersion? = nil,
-        userID: UserID? = nil,
-        types: [ActivityTypeName],
-        idAttribute: String,
-        follows: [ActivityID] = [],
-        takesStartTokens: Bool = true,
-        frequentPushesEnabled: Bool = true,
-        seed: UInt64
-    ) {
-        self.id = id
-        self.environment = environment
-        self.bundleID = bundleID
-        self.osVersion = osVersion
-        self.appVersion = appVersion
-        self.userID = userID
-        self.types = types
-        self.idAttribute = idAttribute
-        self.follows = follows
-        self.takesStartTokens = takesStartTokens
-        self.frequentPushesEnabled = frequentPushesEnabled
-        self.seed = seed
-    }
 }
 
 /// Apple's limits on a phone, and the delay of its tokens. Times are in milliseconds.

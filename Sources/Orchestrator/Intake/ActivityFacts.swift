@@ -25,38 +25,28 @@ final class ActivityFacts: Sendable {
     /// these facts.
     let isPast: Bool
 
-    private init(
-        key: Int64,
-        typeName: ActivityTypeName,
-        environment: APNSEnvironment,
-        delivery: Delivery,
-        attributes: CompactJSON,
-        startAlert: AlertContent?,
-        isPast: Bool
-    ) {
-        self.key = key
-        self.typeName = typeName
-        self.environment = environment
-        self.delivery = delivery
-        self.attributes = attributes
-        self.startAlert = startAlert
-        self.isPast = isPast
-    }
-}
-
-extension ActivityFacts {
     /// The facts of an activity that has just been started.
-    convenience init(_ activity: NewActivity) {
+    init(_ activity: NewActivity) {
         let proposal = activity.proposal
-        self.init(
-            key: activity.key,
-            typeName: proposal.request.type,
-            environment: activity.environment,
-            delivery: proposal.request.delivery,
-            attributes: proposal.attributes,
-            startAlert: proposal.alert,
-            isPast: false
-        )
+        key = activity.key
+        typeName = proposal.request.type
+        environment = activity.environment
+        delivery = proposal.request.delivery
+        attributes = proposal.attributes
+        startAlert = proposal.alert
+        isPast = false
+    }
+
+    private init(_ row: Row) throws {
+        key = try row["activity_key"]
+        typeName = ActivityTypeName(stored: try row["type_name"])
+        environment = try .stored(row["environment"])
+        delivery = try .stored(row["delivery"])
+        let attributes: String = try row["attributes"]
+        self.attributes = CompactJSON(stored: Array(attributes.utf8))
+        let alert: String? = try row["alert"]
+        startAlert = try alert.map(AlertContent.stored)
+        isPast = try row["is_past"]
     }
 
     /// Reads the facts of the activities that exist, in one statement.
@@ -80,20 +70,6 @@ extension ActivityFacts {
             facts[name] = try ActivityFacts(row)
         }
         return facts
-    }
-
-    private convenience init(_ row: Row) throws {
-        let attributes: String = try row["attributes"]
-        let alert: String? = try row["alert"]
-        self.init(
-            key: try row["activity_key"],
-            typeName: ActivityTypeName(stored: try row["type_name"]),
-            environment: try .stored(row["environment"]),
-            delivery: try .stored(row["delivery"]),
-            attributes: CompactJSON(stored: Array(attributes.utf8)),
-            startAlert: try alert.map(AlertContent.stored),
-            isPast: try row["is_past"]
-        )
     }
 }
 

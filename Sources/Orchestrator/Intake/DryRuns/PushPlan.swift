@@ -32,8 +32,6 @@ struct PushPlan {
 
     // MARK: Starts
 
-    /// A push for each form of a start that the devices need which the audience reaches, and how many get none.
-    ///
     /// A push for each form of a start that the reached devices need, and how many devices get none.
     ///
     /// Ignores the start budgets of the phones: they will have changed when the start leaves.
