@@ -116,29 +116,11 @@ package final class HTTP2ClientConnection {
         min(session?.maximumConcurrentStreams ?? 0, configuration.maximumConcurrentStreams)
     }
 
-    /// Sends a request with the path `headers.pathPrefix` + `pathSuffix`, at the end of the loop's current pass.
+    /// Lends a way to submit many requests that share everything but their paths, `headers.pathPrefix` and a suffix.
+    /// What they share is looked up once. They are sent at the end of the loop's current pass.
     ///
-    /// - `tag`: returned with the response; the connection does not read it.
-    /// - `extra`: additional fields of this request; they cost more than shared ones.
+    /// - `extra`: additional fields of these requests; they cost more than shared ones.
     /// - `body`: `nil` for none.
-    /// - Returns: The stream, for ``cancel(_:)``; `nil` if there is no room or the connection accepts no more requests.
-    /// - Throws: ``HTTP2Error/Code/invalidRequest`` if the path or an extra field is not allowed.
-    @discardableResult
-    package func submit(
-        tag: UInt64,
-        headers: SharedHeaders,
-        pathSuffix: Span<UInt8>,
-        extra: [HTTP2Header] = [],
-        body: SharedBytes?
-    ) throws(HTTP2Error) -> HTTP2StreamID? {
-        var stream: HTTP2StreamID?
-        try withSubmissions(headers: headers, extra: extra, body: body) { (submissions) throws(HTTP2Error) in
-            stream = try submissions.add(tag: tag, pathSuffix: pathSuffix)
-        }
-        return stream
-    }
-
-    /// Lends a way to submit many requests that share everything but their paths. What they share is looked up once.
     package func withSubmissions(
         headers: SharedHeaders,
         extra: [HTTP2Header] = [],
@@ -157,19 +139,6 @@ package final class HTTP2ClientConnection {
             }
         }
         try use(&submissions)
-    }
-
-    /// The same for a path suffix as a string.
-    @discardableResult
-    package func submit(
-        tag: UInt64,
-        headers: SharedHeaders,
-        path: String,
-        extra: [HTTP2Header] = [],
-        body: SharedBytes?
-    ) throws(HTTP2Error) -> HTTP2StreamID? {
-        let bytes = Array(path.utf8)
-        return try submit(tag: tag, headers: headers, pathSuffix: bytes.span, extra: extra, body: body)
     }
 
     /// Cancels a request (RST_STREAM with CANCEL), so its tag is never reported. Does nothing for a finished request.

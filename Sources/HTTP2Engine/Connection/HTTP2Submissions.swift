@@ -15,7 +15,12 @@ package struct HTTP2Submissions: ~Copyable {
         self.room = room
     }
 
-    /// Submits one request. See ``HTTP2ClientConnection/submit(tag:headers:pathSuffix:extra:body:)``.
+    /// Submits one request.
+    ///
+    /// - `tag`: returned with the response; the connection does not read it.
+    /// - Returns: The stream, for ``HTTP2ClientConnection/cancel(_:)``; `nil` if there is no room or the connection
+    ///   accepts no more requests.
+    /// - Throws: ``HTTP2Error/Code/invalidRequest`` if the path or an extra field is not allowed.
     package mutating func add(tag: UInt64, pathSuffix: Span<UInt8>) throws(HTTP2Error) -> HTTP2StreamID? {
         guard room > 0, session.acceptsRequests else { return nil }
         let stream = try session.submit(request, tag: tag, pathSuffix: pathSuffix)

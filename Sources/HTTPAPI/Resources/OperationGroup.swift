@@ -16,24 +16,6 @@ struct OperationGroup: Sendable {
     /// Kept with the changes that the operations make.
     let origin: RequestOrigin
 
-    init(service: any TallyService, principal: Principal?, method: String, path: String, origin: RequestOrigin) {
-        self.service = service
-        self.principal = principal
-        self.method = method
-        self.path = path
-        self.origin = origin
-    }
-
-    init(service: any TallyService, call: RouteCall) {
-        self.init(
-            service: service,
-            principal: call.principal,
-            method: call.method,
-            path: call.path,
-            origin: call.origin
-        )
-    }
-
     /// - Returns: One result for each operation, in their order. One that could not be read, or is not permitted, is
     ///   answered with its problem.
     func carryOut(
@@ -86,5 +68,17 @@ struct OperationGroup: Sendable {
         case .failure(let problem as Problem): BatchResult(problem)
         case .failure(let error): BatchResult(service.problem(for: error) ?? .internalError())
         }
+    }
+}
+
+extension OperationGroup {
+    init(service: any TallyService, call: RouteCall) {
+        self.init(
+            service: service,
+            principal: call.principal,
+            method: call.method,
+            path: call.path,
+            origin: call.origin
+        )
     }
 }

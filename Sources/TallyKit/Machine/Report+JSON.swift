@@ -21,16 +21,16 @@ extension Report {
         encoder.keyEncodingStrategy = .convertToSnakeCase
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return switch news {
-        case .phone(let facts, _): try encoder.encode(PhoneBody(facts, installation: installation, generation: number))
-        case .topics(let topics): try encoder.encode(TopicsBody(topics, of: self))
+        case .phone(let facts, _): try encoder.encode(DeviceBody(facts, of: self))
+        case .topics(let topics): try encoder.encode(DeviceBody(following: topics, facts, of: self))
         case .card(let card): try encoder.encode(CardBody(card, of: self))
         case .receipts(let receipts): try encoder.encode(ReceiptsBody(receipts))
         }
     }
 }
 
-/// The body of `PUT …/devices/{id}`.
-private struct PhoneBody: Encodable {
+/// The body of `PUT …/devices/{id}`. What it leaves out stays as it is.
+private struct DeviceBody: Encodable {
     struct StartToken: Encodable {
         var token: String
         var generation: Int
@@ -44,34 +44,25 @@ private struct PhoneBody: Encodable {
     var frequentPushesEnabled: Bool?
     var deviceToken: String?
     var startTokens: [String: StartToken]?
+    var topics: [String]?
 
-    init(_ facts: PhoneFacts, installation: String, generation: Int) {
+    /// Says what the phone follows.
+    init(following topics: [String]?, _ facts: PhoneFacts, of report: Report) {
         environment = facts.environment
-        self.installation = installation
+        installation = report.installation
         osVersion = facts.osVersion
         appVersion = facts.appVersion
+        self.topics = topics
+    }
+
+    /// Says everything else about the phone.
+    init(_ facts: PhoneFacts, of report: Report) {
+        self.init(following: nil, facts, of: report)
         activitiesEnabled = facts.activitiesEnabled
         frequentPushesEnabled = facts.frequentPushesEnabled
         deviceToken = facts.deviceToken
-        let tokens = facts.startTokens.mapValues { StartToken(token: $0, generation: generation) }
+        let tokens = facts.startTokens.mapValues { StartToken(token: $0, generation: report.number) }
         startTokens = tokens.isEmpty ? nil : tokens
-    }
-}
-
-/// The body of `PUT …/devices/{id}` that says what the phone follows. What it leaves out stays as it is.
-private struct TopicsBody: Encodable {
-    var environment: String
-    var installation: String
-    var osVersion: String
-    var appVersion: String
-    var topics: [String]
-
-    init(_ topics: [String], of report: Report) {
-        environment = report.facts.environment
-        installation = report.installation
-        osVersion = report.facts.osVersion
-        appVersion = report.facts.appVersion
-        self.topics = topics
     }
 }
 

@@ -176,3 +176,33 @@ final class TestClient: Sendable {
 struct StreamFailed: Error {
     let failure: HTTP2StreamFailure
 }
+
+extension HTTP2ClientConnection {
+    /// Submits one request.
+    @discardableResult
+    func submit(
+        tag: UInt64,
+        headers: SharedHeaders,
+        pathSuffix: Span<UInt8>,
+        extra: [HTTP2Header] = [],
+        body: SharedBytes?
+    ) throws(HTTP2Error) -> HTTP2StreamID? {
+        var stream: HTTP2StreamID?
+        try withSubmissions(headers: headers, extra: extra, body: body) { (submissions) throws(HTTP2Error) in
+            stream = try submissions.add(tag: tag, pathSuffix: pathSuffix)
+        }
+        return stream
+    }
+
+    @discardableResult
+    func submit(
+        tag: UInt64,
+        headers: SharedHeaders,
+        path: String,
+        extra: [HTTP2Header] = [],
+        body: SharedBytes?
+    ) throws(HTTP2Error) -> HTTP2StreamID? {
+        let bytes = Array(path.utf8)
+        return try submit(tag: tag, headers: headers, pathSuffix: bytes.span, extra: extra, body: body)
+    }
+}
