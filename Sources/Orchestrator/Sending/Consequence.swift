@@ -1,7 +1,7 @@
 import APNSTransport
 
-/// What an answer of APNs means for a push to a token. This is the one place that decides it. Each kind of push asks it
-/// and stores the result in its own tables; broadcasts ask only about the channel.
+/// What an answer of APNs means for a push to a token. This file is the one place that decides it. Each kind of push asks
+/// it and stores the result in its own tables.
 enum Consequence: Hashable {
     /// Nothing is left to do.
     case done
@@ -29,6 +29,35 @@ extension PushOutcome.Class {
         case .tokenRejected: .park
         case .unknown: .again(mayHaveArrived: true)
         case .retry, .credential, .notSent: .again(mayHaveArrived: false)
+        }
+    }
+}
+
+/// What an answer of APNs means for a broadcast.
+enum BroadcastConsequence: Hashable {
+    /// Nothing is left to do.
+    case done
+    /// Give the broadcast up: APNs would refuse it every time. The channel is fine.
+    case refused
+    /// The channel may be gone. If it is, give it up.
+    case lost
+    /// Try again later.
+    case again(mayHaveArrived: Bool)
+
+    /// Whether somebody may have it now.
+    var mayHaveArrived: Bool { self == .done || self == .again(mayHaveArrived: true) }
+}
+
+extension PushOutcome.Class {
+    /// `isSettled`: whether the channel was made so long ago that all of Apple's hosts know it. Before, one of them may
+    /// only not know it yet.
+    func broadcastConsequence(onSettled isSettled: Bool) -> BroadcastConsequence {
+        switch self {
+        case .accepted: .done
+        case .requestInvalid: .refused
+        case .channelGone: isSettled ? .lost : .again(mayHaveArrived: false)
+        case .unknown: .again(mayHaveArrived: true)
+        case .retry, .credential, .notSent, .tokenDead, .tokenRejected: .again(mayHaveArrived: false)
         }
     }
 }

@@ -46,7 +46,9 @@ struct PushExceptions: Sendable {
     var areAll: Bool { accepted == 0 && refused.count > 1 }
 
     /// Whether somebody was reached, or may have been: the answer to some push is not known.
-    var mayHaveArrived: Bool { accepted > 0 || refused.contains { $0.outcome.class == .unknown } }
+    var mayHaveArrived: Bool {
+        accepted > 0 || refused.contains { $0.outcome.class.consequence == .again(mayHaveArrived: true) }
+    }
 
     /// Why no destination was reached, if the tokens are not the reason. Then the whole batch is retried later.
     var commonFailure: String? {

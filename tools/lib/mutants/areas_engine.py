@@ -31,7 +31,7 @@ leases.string("plain-broadcast-jumps-over-alerts", f"{SENDING}/SmallRings/Routin
 leases.query("plain-broadcast-merges-over-a-ring", f"{SENDING}/ChangeStore.swift", "min(coalesce(o.lap_revision, o.completed_revision + 1))", "u.newer")
 leases.statement("plain-broadcast-merges-nothing", BROADCAST, "guard change.revision > begun + 1 else { return nil }", "return nil")
 leases.statement("refused-for-good-is-repeated", f"{SENDING}/Broadcasts/SegmentGroup+Broadcasts.swift",
-                 "if outcome.class == .requestInvalid { return try await passOver(broadcast, outcome) }")
+                 "if consequence == .refused { return try await passOver(broadcast, outcome) }")
 leases.query("plain-broadcast-forgets-late-starts", BROADCAST, "(starts_until IS NULL OR starts_until > clock_timestamp())", "true")
 leases.query("broadcast-rests-over-new-work", BROADCAST, "s.wakes <> u.wakes", "false")
 leases.query("broadcast-without-a-lease", BROADCAST, "s.lease_owner = u.owner::uuid", "true", at="AND s.lease_owner = u.owner::uuid")
@@ -175,7 +175,7 @@ channels = Area("channels", "^OrchestratorTests[.](.*Channel|Broadcast|Hybrid)")
 ROWS = "Channels/ChannelRows.swift"
 channels.query("used-channel-is-taken", ROWS, " AND activity_key IS NULL", "", at="AND state = 'ready' AND activity_key IS NULL AND delete_at IS NULL")
 channels.expression("end-keeps-the-channel", TURN, "change.kind == .end", "false", at="if change.kind == .end {")
-channels.expression("young-channel-is-gone", TURN, "channel.isSettled", "true", at="outcome.class == .channelGone, channel.isSettled")
+channels.expression("young-channel-is-gone", f"{SENDING}/Consequence.swift", "isSettled", "true", at="isSettled ? .lost")
 channels.expression("repeats-without-pause", TURN, "wait > .zero ? wait : nil", "nil")
 channels.expression("second-channel-is-forgotten", f"{SENDING}/Broadcasts/SegmentGroup+Channels.swift",
                     "!kept.stored.contains($0.wanted.id)", "false")

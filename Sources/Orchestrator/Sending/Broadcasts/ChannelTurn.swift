@@ -99,16 +99,16 @@ struct ChannelTurn: Sendable {
         let sent = try await push(change, alertRevision, isRepeat: isRepeat, on: channel.storage, to: apnsID)
         guard let outcome = sent else { return .worked }
         let news = merges + [ChangeStore.markSent(revision, of: activity.key)]
-        let mayHaveArrived = outcome.isAccepted || outcome.class == .unknown
-        if mayHaveArrived { carousel.reached() }
-        switch outcome.class {
-        case .accepted, .requestInvalid:
-            if !outcome.isAccepted { orchestrator.logger.refusedForGood(activity.key, outcome) }
-            if outcome.isAccepted, !isRepeat {
+        let consequence = outcome.class.broadcastConsequence(onSettled: channel.isSettled)
+        if consequence.mayHaveArrived { carousel.reached() }
+        switch consequence {
+        case .done, .refused:
+            if consequence == .refused { orchestrator.logger.refusedForGood(activity.key, outcome) }
+            if consequence == .done, !isRepeat {
                 orchestrator.deliveries.record(change, in: activity.environment, by: .broadcast)
             }
             carousel.acknowledge(through: nil, reachedBound: true)
-            var statements = mayHaveArrived ? news : ChangeStore.passed(carousel, under: lease)
+            var statements = consequence == .done ? news : ChangeStore.passed(carousel, under: lease)
             let caughtUp = Self.caughtUp(
                 revision,
                 of: activity.key,
@@ -122,13 +122,11 @@ struct ChannelTurn: Sendable {
                 statements.append(deletion(of: channel))
             }
             return try await complete(carousel, alertRevision == nil ? nil : change.timestamp, with: statements)
-        case .retry, .credential, .unknown, .notSent, .channelGone, .tokenDead, .tokenRejected:
+        case .lost, .again:
             // Keeps the revision that the walk has turned to, so that its alert is still owed after the failure.
-            let statements = mayHaveArrived ? news : ChangeStore.passed(carousel, under: lease)
+            let statements = consequence.mayHaveArrived ? news : ChangeStore.passed(carousel, under: lease)
             try await orchestrator.segments.acknowledge(lease, carousel, hasFailed: true, with: statements)
-            if outcome.class == .channelGone, channel.isSettled {
-                return try await giveUp(channel, apnsID, because: outcome)
-            }
+            if consequence == .lost { return try await giveUp(channel, apnsID, because: outcome) }
             return .failed(reason: outcome.words)
         }
     }
@@ -236,22 +234,7 @@ struct ChannelTurn: Sendable {
         )
         // The stamp and the priority may have waited for the accept of an end.
         guard try await orchestrator.segments.mayGoOn(lease, with: activity, isFirst: true) else { return nil }
-        let departure = ContinuousClock.now
-        let outcome = await slot.awaiting { await orchestrator.sender.broadcast(push) }
-        orchestrator.timeline.record(
-            TimelineSending(
-                activity: activity.names,
-                segment: lease.segment,
-                event: change.kind == .end ? .end : .update,
-                revision: change.revision,
-                origin: change.origin,
-                priority: priority,
-                detail: .pushes
-            ),
-            broadcast: outcome,
-            latency: departure.duration(to: .now)
-        )
-        return outcome
+        return await slot.awaiting { await orchestrator.broadcast(push, of: change, activity.names) }
     }
 
     /// The statement for an accepted broadcast. Cards that reported before the channel was read for it have it now.

@@ -14,21 +14,7 @@ extension SegmentGroup {
         let (activity, change) = (broadcast.activity, broadcast.change)
         let identity = try await orchestrator.signing.identity(of: activity.bundleID, activity.environment)
         let push = broadcast.push(signedBy: identity, deadline: orchestrator.settings.pushDeadline)
-        let departure = ContinuousClock.now
-        let outcome = await slot.awaiting { await orchestrator.sender.broadcast(push) }
-        orchestrator.timeline.record(
-            TimelineSending(
-                activity: activity.names,
-                segment: broadcast.lease.segment,
-                event: .update,
-                revision: change.revision,
-                origin: change.origin,
-                priority: push.priority,
-                detail: .pushes
-            ),
-            broadcast: outcome,
-            latency: departure.duration(to: .now)
-        )
+        let outcome = await slot.awaiting { await orchestrator.broadcast(push, of: change, activity.names) }
         if outcome.isAccepted { orchestrator.deliveries.record(change, in: activity.environment, by: .broadcast) }
         return outcome
     }
@@ -37,13 +23,14 @@ extension SegmentGroup {
     /// it for good, or the channel is lost.
     func settle(_ broadcast: PlainBroadcast, _ outcome: PushOutcome) async throws {
         let segments = orchestrator.segments
-        if outcome.class == .requestInvalid { return try await passOver(broadcast, outcome) }
-        if outcome.class == .unknown {
+        let consequence = outcome.class.broadcastConsequence(onSettled: broadcast.isSettled)
+        if consequence == .refused { return try await passOver(broadcast, outcome) }
+        if consequence.mayHaveArrived {
             _ = try await orchestrator.database.execute(
                 ChangeStore.markSent(broadcast.change.revision, of: broadcast.activity.key)
             )
         }
-        if outcome.class == .channelGone, broadcast.isSettled {
+        if consequence == .lost {
             let loss = try await orchestrator.channelRoom.settleLoss(
                 of: broadcast.channelID,
                 broadcast.apnsID,
@@ -79,6 +66,28 @@ extension SegmentGroup {
             with: ChangeStore.passed(carousel, under: broadcast.lease)
         )
         if !isAtRest { try await segments.queueAgain(broadcast.lease) }
+    }
+}
+
+extension Orchestrator {
+    /// Sends a push to a channel, and takes down what became of it.
+    func broadcast(_ push: BroadcastPush, of change: ChangeToSend, _ activity: ActivityNames) async -> PushOutcome {
+        let departure = ContinuousClock.now
+        let outcome = await sender.broadcast(push)
+        timeline.record(
+            TimelineSending(
+                activity: activity,
+                segment: SegmentRows.channelSegment,
+                event: change.kind == .end ? .end : .update,
+                revision: change.revision,
+                origin: change.origin,
+                priority: push.priority,
+                detail: .pushes
+            ),
+            broadcast: outcome,
+            latency: departure.duration(to: .now)
+        )
+        return outcome
     }
 }
 

@@ -46,7 +46,7 @@ struct PushSettlement: Sendable {
                 settled.append(push.key)
                 events.append(event(result))
             }
-            if case .tokenDead(let milliseconds)? = result.outcome?.class, let deviceKey = push.deviceKey {
+            if case .forget(let milliseconds)? = result.outcome?.class.consequence, let deviceKey = push.deviceKey {
                 deaths.append(DeviceTokens.Death(deviceKey: deviceKey, token: push.token, at: milliseconds))
             }
         }

@@ -57,7 +57,7 @@ struct StartResults: Sendable {
     /// Takes the answer to an alert that stood in for a start.
     mutating func answerAlert(_ start: ClaimedStart, _ outcome: PushOutcome?) {
         answers.append(Answered(start: start, answer: meaning(of: outcome), isAlert: true))
-        if case .tokenDead(let milliseconds) = outcome?.class, let token = start.deviceToken {
+        if case .forget(let milliseconds)? = outcome?.class.consequence, let token = start.deviceToken {
             deadDeviceTokens.append(DeviceTokens.Death(deviceKey: start.deviceKey, token: token, at: milliseconds))
         }
     }
