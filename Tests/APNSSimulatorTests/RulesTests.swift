@@ -104,13 +104,13 @@ struct RulesTests {
 
     @Test("the table names every reason that Apple lists, and cites a source for each row")
     func table() throws {
-        let rows = RulesTable().rows
-        #expect(Set(rows.map(\.reason)).isSuperset(of: applesReasons))
+        let rules = RulesTable().rows.map(\.rule)
+        #expect(Set(rules.map(\.reason)).isSuperset(of: applesReasons))
         let printed = RulesTable().text
         let listed = try #require(try JSONValue(parsing: RulesTable().json)["rules"]?.array)
-        #expect(listed.count == rows.count)
-        for row in rows {
-            #expect(printed.contains("\(row.status) \(row.reason): \(row.condition)"))
+        #expect(listed.count == rules.count)
+        for rule in rules {
+            #expect(printed.contains("\(rule.status) \(rule.reason): \(rule.condition)"))
         }
     }
 

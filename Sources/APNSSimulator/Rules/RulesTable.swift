@@ -5,11 +5,7 @@ package struct RulesTable: Sendable {
     /// One rule, with its API.
     package struct Row: Sendable {
         package let request: String
-        package let condition: String
-        package let status: Int
-        package let reason: String
-        package let citation: Citation
-        package let documented: APNSRefusal?
+        package let rule: Rule
     }
 
     /// The rules of each endpoint, in the order in which they are checked.
@@ -24,16 +20,7 @@ package struct RulesTable: Sendable {
         ]
         rows =
             requests.flatMap { request, endpoint in
-                Rules.rules(for: endpoint).map { rule in
-                    Row(
-                        request: request,
-                        condition: rule.condition,
-                        status: rule.status,
-                        reason: rule.reason,
-                        citation: rule.citation,
-                        documented: rule.documented
-                    )
-                }
+                Rules.rules(for: endpoint).map { Row(request: request, rule: $0) }
             } + Self.scripted
     }
 
@@ -48,14 +35,7 @@ package struct RulesTable: Sendable {
         ("The server is going away", 503, "Shutdown", .responses),
         ("The connection was idle for too long; also the reason of a GOAWAY", 400, "IdleTimeout", .responses),
     ].map { condition, status, reason, citation in
-        Row(
-            request: "by a fault",
-            condition: condition,
-            status: status,
-            reason: reason,
-            citation: citation,
-            documented: nil
-        )
+        Row(request: "by a fault", rule: Rule(condition, status, reason, citation) { _ in false })
     }
 
     /// One rule per line under the request that it checks, then the cases accepted with a warning. No newline at the
@@ -66,9 +46,10 @@ package struct RulesTable: Sendable {
         for row in rows {
             if row.request != request { lines += (lines.isEmpty ? [] : [""]) + [row.request] }
             request = row.request
-            lines.append("  \(row.status) \(row.reason): \(row.condition)")
-            let documented = row.documented.map { "; its pages say \($0.status) \($0.reason)" } ?? ""
-            lines.append("      \(row.citation.rawValue)\(documented)")
+            let rule = row.rule
+            lines.append("  \(rule.status) \(rule.reason): \(rule.condition)")
+            let documented = rule.documented.map { "; its pages say \($0.status) \($0.reason)" } ?? ""
+            lines.append("      \(rule.citation.rawValue)\(documented)")
         }
         lines += ["", "taken with a warning"]
         for form in LooseIssuedAt.allCases {
@@ -82,11 +63,11 @@ package struct RulesTable: Sendable {
     package var json: String {
         let rules = rows.map { row -> JSONValue in
             var fields: JSONObject = [
-                "request": .string(row.request), "condition": .string(row.condition),
-                "status": .number(JSONNumber(row.status)), "reason": .string(row.reason),
-                "citation": .string(row.citation.rawValue),
+                "request": .string(row.request), "condition": .string(row.rule.condition),
+                "status": .number(JSONNumber(row.rule.status)), "reason": .string(row.rule.reason),
+                "citation": .string(row.rule.citation.rawValue),
             ]
-            fields["documented"] = row.documented.map {
+            fields["documented"] = row.rule.documented.map {
                 ["status": .number(JSONNumber($0.status)), "reason": .string($0.reason)]
             }
             return .object(fields)
