@@ -1,16 +1,21 @@
 /// The transport cannot start with its configuration. Apple's answers are never errors; they are a ``PushOutcome``.
 package struct APNSTransportError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.
-    package enum Code: String, Sendable, Hashable {
+    package struct Code: Sendable, Hashable, CustomStringConvertible {
+        private enum Kind: String, Sendable { case invalidEndpoint, invalidConfiguration, trust, resources }
+        private let kind: Kind
+
         /// The URL of an endpoint is not `https://host:port`. An operator must correct the setting that the message
         /// names.
-        case invalidEndpoint
+        package static let invalidEndpoint = Code(kind: .invalidEndpoint)
         /// A number is out of its range.
-        case invalidConfiguration
+        package static let invalidConfiguration = Code(kind: .invalidConfiguration)
         /// The trust roots cannot be loaded; `cause` has the reason.
-        case trust
+        package static let trust = Code(kind: .trust)
         /// The process has no more descriptors or threads; `cause` has the reason.
-        case resources
+        package static let resources = Code(kind: .resources)
+
+        package var description: String { kind.rawValue }
     }
 
     package let code: Code

@@ -5,13 +5,22 @@ internal import COpenSSL
 /// The description never contains key material, plaintext or ciphertext.
 package struct CryptographyError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of failure.
-    package enum Code: String, Sendable, Hashable {
+    package struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Kind: String, Sendable {
+            case invalidKey, authenticationFailed, operationFailed
+        }
+
+        private let kind: Kind
+
         /// The text or bytes are not a key of the expected kind. A retry with the same input fails again.
-        case invalidKey
+        package static let invalidKey = Code(kind: .invalidKey)
         /// The sealed bytes, their authenticated data or the key differ from those at sealing. Nothing was decrypted.
-        case authenticationFailed
+        package static let authenticationFailed = Code(kind: .authenticationFailed)
         /// OpenSSL refused a supported operation: memory ran out, or its configuration forbids it.
-        case operationFailed
+        package static let operationFailed = Code(kind: .operationFailed)
+
+        /// The name of the code.
+        package var description: String { kind.rawValue }
     }
 
     /// The kind of failure.

@@ -1,25 +1,33 @@
 /// Why bytes were refused as a JSON document.
 package struct JSONParsingError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of failure. A retry with the same bytes fails again.
-    package enum Code: String, Sendable, Hashable {
+    package struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Kind: String {
+            case syntax, unexpectedEnd, invalidUTF8, invalidEscape, loneSurrogate, duplicateKey, tooDeep,
+                numberOutOfRange, nul
+        }
+        private let kind: Kind
+
         /// A byte that RFC 8259's grammar does not allow at this position.
-        case syntax
+        package static let syntax = Code(kind: .syntax)
         /// The document ends before it is complete.
-        case unexpectedEnd
+        package static let unexpectedEnd = Code(kind: .unexpectedEnd)
         /// The bytes of a string are not UTF-8.
-        case invalidUTF8
+        package static let invalidUTF8 = Code(kind: .invalidUTF8)
         /// A backslash that does not begin a valid escape.
-        case invalidEscape
+        package static let invalidEscape = Code(kind: .invalidEscape)
         /// A `\u` escape for one half of a surrogate pair.
-        case loneSurrogate
+        package static let loneSurrogate = Code(kind: .loneSurrogate)
         /// An object has the same key twice.
-        case duplicateKey
+        package static let duplicateKey = Code(kind: .duplicateKey)
         /// Arrays and objects are nested deeper than allowed.
-        case tooDeep
+        package static let tooDeep = Code(kind: .tooDeep)
         /// A number's exponent has more than ``JSONNumber/maximumExponentDigits``.
-        case numberOutOfRange
+        package static let numberOutOfRange = Code(kind: .numberOutOfRange)
         /// An escape of U+0000, if the caller refuses it.
-        case nul
+        package static let nul = Code(kind: .nul)
+
+        package var description: String { kind.rawValue }
     }
 
     /// The kind of failure.

@@ -3,25 +3,33 @@ package import JSON
 /// Why a document was refused as a schema. The author must correct the document.
 package struct SchemaError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of failure.
-    package enum Code: String, Sendable, Hashable {
+    package struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Kind: String {
+            case notASchema, unsupportedDialect, unsupportedKeyword, unknownKeyword, invalidKeyword, unresolvedReference
+            case endlessReference, tooComplex, tooLarge
+        }
+        private let kind: Kind
+
         /// A schema is expected, but the value is neither an object nor a boolean.
-        case notASchema
+        package static let notASchema = Code(kind: .notASchema)
         /// `$schema` names an unknown dialect.
-        case unsupportedDialect
+        package static let unsupportedDialect = Code(kind: .unsupportedDialect)
         /// A keyword of 2020-12 whose value is valid but not supported here, such as a pattern with look-ahead.
-        case unsupportedKeyword
+        package static let unsupportedKeyword = Code(kind: .unsupportedKeyword)
         /// A keyword that 2020-12 does not define. Authors' own annotations begin with `x-`.
-        case unknownKeyword
+        package static let unknownKeyword = Code(kind: .unknownKeyword)
         /// A keyword with an invalid value.
-        case invalidKeyword
+        package static let invalidKeyword = Code(kind: .invalidKeyword)
         /// A `$ref` whose target is not in this document nor in a known one.
-        case unresolvedReference
+        package static let unresolvedReference = Code(kind: .unresolvedReference)
         /// References that return to their start without a step into the value.
-        case endlessReference
+        package static let endlessReference = Code(kind: .endlessReference)
         /// Too many nested schemas apply to the same value.
-        case tooComplex
+        package static let tooComplex = Code(kind: .tooComplex)
         /// The document, or a number or pattern in it, exceeds a limit.
-        case tooLarge
+        package static let tooLarge = Code(kind: .tooLarge)
+
+        package var description: String { kind.rawValue }
     }
 
     /// The kind of failure.

@@ -1,26 +1,34 @@
 /// An operation on a connection failed.
 package struct LibPQError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure. It also says what is known about the effect of the operation.
-    package enum Code: String, Sendable, Hashable {
+    package struct Code: Sendable, Hashable, CustomStringConvertible {
+        private enum Kind: String, Sendable {
+            case malformedConnectionString, unreachable, connectionLost, timedOut, cancelled, server, busy, closed,
+                misuse
+        }
+        private let kind: Kind
+
         /// The connection string is neither a URL nor keyword/value pairs. No attempt was made.
-        case malformedConnectionString
+        package static let malformedConnectionString = Code(kind: .malformedConnectionString)
         /// No connection could be established, and no command was sent. A retry is safe.
-        case unreachable
+        package static let unreachable = Code(kind: .unreachable)
         /// The connection broke and is closed. The current operation may or may not have taken effect.
-        case connectionLost
+        package static let connectionLost = Code(kind: .connectionLost)
         /// The deadline passed. The current operation may or may not have taken effect. The server was asked to cancel
         /// it, and the connection is closed.
-        case timedOut
+        package static let timedOut = Code(kind: .timedOut)
         /// The task was cancelled. If anything had been sent, the effect is as for ``timedOut``.
-        case cancelled
+        package static let cancelled = Code(kind: .cancelled)
         /// The server refused; ``LibPQError/diagnostics`` has the reason. The connection is still usable.
-        case server
+        package static let server = Code(kind: .server)
         /// Another operation is running on this connection. The caller violated the rule of one at a time.
-        case busy
+        package static let busy = Code(kind: .busy)
         /// The connection was closed before, so no command was sent.
-        case closed
+        package static let closed = Code(kind: .closed)
         /// libpq refused the call, such as COPY inside a pipeline. The connection is closed.
-        case misuse
+        package static let misuse = Code(kind: .misuse)
+
+        package var description: String { kind.rawValue }
     }
 
     package let code: Code
@@ -45,7 +53,7 @@ package struct LibPQError: Error, Sendable, CustomStringConvertible {
 
     /// Safe for logs: it omits the server's messages.
     package var description: String {
-        var text = code.rawValue
+        var text = code.description
         if let state = diagnostics?.sqlState { text += " (SQLSTATE \(state))" }
         if code == .unreachable || code == .misuse, let message { text += ": \(message)" }
         return text

@@ -1,33 +1,41 @@
 /// A database operation failed.
 package struct PostgresError: Error, Sendable, CustomStringConvertible, CustomDebugStringConvertible {
     /// The kind of failure. It tells whether the operation took effect, whether to retry, and whom to inform.
-    package enum Code: String, Sendable, Hashable {
+    package struct Code: Sendable, Hashable, CustomStringConvertible {
+        private enum Kind: String, Sendable {
+            case malformedURL, unreachable, poolExhausted, closed, connectionLost, timedOut, cancelled, commitUnknown
+            case server, transactionAborted, decoding, misuse
+        }
+        private let kind: Kind
+
         /// The connection string is invalid. No attempt was made; inform the operator.
-        case malformedURL
+        package static let malformedURL = Code(kind: .malformedURL)
         /// No server accepted a connection in time. No statement was sent; retry later.
-        case unreachable
+        package static let unreachable = Code(kind: .unreachable)
         /// All connections stayed in use until the deadline. No statement was sent; retry later.
-        case poolExhausted
+        package static let poolExhausted = Code(kind: .poolExhausted)
         /// The database was shut down here, or a connection was used after its loan. No statement was sent.
-        case closed
+        package static let closed = Code(kind: .closed)
         /// The connection broke. Inside a transaction, statements have not taken effect. Outside of one, they may or
         /// may not have.
-        case connectionLost
+        package static let connectionLost = Code(kind: .connectionLost)
         /// The deadline passed; otherwise like ``connectionLost``. The server was asked to cancel.
-        case timedOut
+        package static let timedOut = Code(kind: .timedOut)
         /// The task was cancelled; otherwise like ``connectionLost``. The server was asked to cancel.
-        case cancelled
+        package static let cancelled = Code(kind: .cancelled)
         /// A COMMIT was sent without an answer. The whole transaction may or may not have taken effect.
-        case commitUnknown
+        package static let commitUnknown = Code(kind: .commitUnknown)
         /// The server refused; ``PostgresError/sqlState`` has the reason. The statement, and its whole transaction or
         /// pipeline, has not taken effect.
-        case server
+        package static let server = Code(kind: .server)
         /// The body of a transaction returned although a statement in it had failed. Everything was rolled back.
-        case transactionAborted
+        package static let transactionAborted = Code(kind: .transactionAborted)
         /// A value does not have the expected type. The statement has taken effect; this is a bug in Tally.
-        case decoding
+        package static let decoding = Code(kind: .decoding)
         /// A bug in Tally: two operations at once on one connection, or a call that a pipeline does not allow.
-        case misuse
+        package static let misuse = Code(kind: .misuse)
+
+        package var description: String { kind.rawValue }
     }
 
     package let code: Code

@@ -3,17 +3,22 @@ import Glibc
 /// A wait, a socket call or the loop itself failed.
 package struct ReactorError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of failure.
-    package enum Code: String, Sendable, Hashable {
+    package struct Code: Sendable, Hashable, CustomStringConvertible {
+        private enum Kind: String, Sendable { case system, timedOut, cancelled, shutDown, unresolvable }
+        private let kind: Kind
+
         /// The kernel refused; ``ReactorError/errno`` has the reason.
-        case system
+        package static let system = Code(kind: .system)
         /// The deadline passed first. Nothing remains registered, so the wait may be repeated.
-        case timedOut
+        package static let timedOut = Code(kind: .timedOut)
         /// The waiting task was cancelled. Nothing remains registered.
-        case cancelled
+        package static let cancelled = Code(kind: .cancelled)
         /// The loop was shut down and never runs anything again.
-        case shutDown
+        package static let shutDown = Code(kind: .shutDown)
         /// A host name has no address, or the resolver did not answer. A later retry may succeed.
-        case unresolvable
+        package static let unresolvable = Code(kind: .unresolvable)
+
+        package var description: String { kind.rawValue }
     }
 
     package let code: Code
@@ -42,7 +47,7 @@ package struct ReactorError: Error, Sendable, Hashable, CustomStringConvertible 
 
     package var description: String {
         var text = "\(operation): "
-        text += code == .system ? Self.words(for: errno) : code.rawValue
+        text += code == .system ? Self.words(for: errno) : code.description
         if let detail { text += " (\(detail))" }
         return text
     }

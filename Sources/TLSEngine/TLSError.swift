@@ -3,17 +3,24 @@ import COpenSSL
 /// TLS setup or a connection failed. It never contains keys, certificates or data.
 package struct TLSError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of failure.
-    package enum Code: String, Sendable, Hashable {
+    package struct Code: Sendable, Hashable, CustomStringConvertible {
+        private enum Kind: String, Sendable {
+            case invalidMaterial, untrusted, protocolNotChosen, failed, outOfMemory
+        }
+        private let kind: Kind
+
         /// A CA file, certificate or private key cannot be read or does not match. This is an operator's mistake.
-        case invalidMaterial
+        package static let invalidMaterial = Code(kind: .invalidMaterial)
         /// The peer's certificate is untrusted, expired or for another host. Nothing was sent.
-        case untrusted
+        package static let untrusted = Code(kind: .untrusted)
         /// The handshake succeeded, but the peer did not choose the application protocol through ALPN.
-        case protocolNotChosen
+        package static let protocolNotChosen = Code(kind: .protocolNotChosen)
         /// The handshake or a record failed, or the peer sent an alert. The connection is unusable.
-        case failed
+        package static let failed = Code(kind: .failed)
         /// OpenSSL could not allocate an object.
-        case outOfMemory
+        package static let outOfMemory = Code(kind: .outOfMemory)
+
+        package var description: String { kind.rawValue }
     }
 
     package let code: Code
@@ -23,7 +30,7 @@ package struct TLSError: Error, Sendable, Hashable, CustomStringConvertible {
     package let reasons: [String]
 
     package var description: String {
-        let cause = reasons.isEmpty ? code.rawValue : reasons.joined(separator: "; ")
+        let cause = reasons.isEmpty ? code.description : reasons.joined(separator: "; ")
         return "TLS \(operation): \(cause)"
     }
 

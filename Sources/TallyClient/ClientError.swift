@@ -3,25 +3,39 @@ package import APITypes
 /// Why a call to Tally failed.
 package struct ClientError: Error, Sendable {
     /// The kind of failure.
-    package enum Code: String, Sendable, Hashable {
+    package struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Kind: String, Sendable {
+            case invalidArgument = "invalid_argument"
+            case invalidAddress = "invalid_address"
+            case invalidCAFile = "invalid_ca_file"
+            case unreachable, untrusted
+            case timedOut = "timed_out"
+            case refused
+            case badAnswer = "bad_answer"
+            case cancelled
+        }
+        private let kind: Kind
+
         /// An argument cannot be sent. Nothing was sent.
-        case invalidArgument = "invalid_argument"
+        package static let invalidArgument = Code(kind: .invalidArgument)
         /// The server's address is not an http or https URL. Nothing was sent.
-        case invalidAddress = "invalid_address"
+        package static let invalidAddress = Code(kind: .invalidAddress)
         /// The file of trusted certificates cannot be read, or contains none. Nothing was sent.
-        case invalidCAFile = "invalid_ca_file"
+        package static let invalidCAFile = Code(kind: .invalidCAFile)
         /// The server's certificate is for another host, or nobody who is trusted signed it. Nothing was sent.
-        case untrusted
+        package static let untrusted = Code(kind: .untrusted)
         /// The connection failed or broke before an answer, or a proxy reports this with 502, 503 or 504.
-        case unreachable
+        package static let unreachable = Code(kind: .unreachable)
         /// The deadline passed.
-        case timedOut = "timed_out"
+        package static let timedOut = Code(kind: .timedOut)
         /// The server answered with a problem: ``ClientError/problem``.
-        case refused
+        package static let refused = Code(kind: .refused)
         /// The answer is not from Tally, but from another service at this address or a proxy.
-        case badAnswer = "bad_answer"
+        package static let badAnswer = Code(kind: .badAnswer)
         /// The task was cancelled.
-        case cancelled
+        package static let cancelled = Code(kind: .cancelled)
+
+        package var description: String { kind.rawValue }
     }
 
     package let code: Code
@@ -86,5 +100,5 @@ extension Problem {
 }
 
 extension ClientError: CustomStringConvertible {
-    package var description: String { "\(code.rawValue): \(detail)" }
+    package var description: String { "\(code): \(detail)" }
 }

@@ -1,23 +1,31 @@
 /// The database's schema and this program do not match, or a migration failed.
 package struct MigrationError: Error, Sendable, CustomStringConvertible {
     /// The kind of problem. It tells the operator what to do.
-    package enum Code: String, Sendable, Hashable {
+    package struct Code: Sendable, Hashable, CustomStringConvertible {
+        private enum Kind: String, Sendable {
+            case malformed, databaseTooOld, beforeBaseline, databaseTooNew, checksumMismatch, outOfOrder, failed
+            case unreachable
+        }
+        private let kind: Kind
+
         /// A migration of this program is invalid: a bug in Tally.
-        case malformed
+        package static let malformed = Code(kind: .malformed)
         /// Migrations are missing: run them.
-        case databaseTooOld
+        package static let databaseTooOld = Code(kind: .databaseTooOld)
         /// The database was made by a version before the first migration of this program. It cannot be upgraded.
-        case beforeBaseline
+        package static let beforeBaseline = Code(kind: .beforeBaseline)
         /// A newer program has changed the schema, and this one would do harm. Upgrade it.
-        case databaseTooNew
+        package static let databaseTooNew = Code(kind: .databaseTooNew)
         /// A migration was applied with a different text than in this program. One of the two was edited after release.
-        case checksumMismatch
+        package static let checksumMismatch = Code(kind: .checksumMismatch)
         /// A later migration was applied and an earlier one was not.
-        case outOfOrder
+        package static let outOfOrder = Code(kind: .outOfOrder)
         /// A migration failed and was rolled back. Those before it stay applied.
-        case failed
+        package static let failed = Code(kind: .failed)
         /// The database did not answer, so the state of its schema is unknown.
-        case unreachable
+        package static let unreachable = Code(kind: .unreachable)
+
+        package var description: String { kind.rawValue }
     }
 
     package let code: Code

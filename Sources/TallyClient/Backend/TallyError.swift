@@ -49,7 +49,7 @@ public struct TallyError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     init(_ error: ClientError) {
-        code = error.problem?.code ?? error.code.rawValue
+        code = error.problem?.code ?? error.code.description
         status = error.problem?.status
         detail = error.problem?.detail ?? error.detail
         issues = (error.problem?.errors ?? []).map {

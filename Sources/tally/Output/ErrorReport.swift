@@ -64,7 +64,7 @@ struct ErrorReport: Equatable {
             case _ where isConnection: Self.noAnswer
             default: .failure
             }
-        let code = isConnection ? "no_connection" : error.code.rawValue
+        let code = isConnection ? "no_connection" : error.code.description
         self.init(code: code, detail: error.detail, exitCode: exitCode)
         if isConnection || error.code == .badAnswer {
             advice = "Is tallyd running there? The address comes from --url, TALLY_URL or the profile."
