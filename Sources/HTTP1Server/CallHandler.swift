@@ -192,6 +192,7 @@ final class CallHandler: ChannelDuplexHandler {
     }
 
     fileprivate func arrived(keeping most: Int) -> ByteBuffer {
+        guard !isClosed else { return ByteBuffer() }
         defer { readAgain() }
         return body?.takeArrived(keeping: most) ?? ByteBuffer()
     }

@@ -57,7 +57,11 @@ package final class Registry: Sendable {
             pageSize: store.settings.stretchSize,
             lastFollowers: ExpiringCache(lifetime: .seconds(60), limit: 10_000) { ContinuousClock().now }
         )
-        topicCounter = TopicCounter(database: store.database, pageSize: 25 * store.settings.stretchSize)
+        topicCounter = TopicCounter(
+            database: store.database,
+            pageSize: 25 * store.settings.stretchSize,
+            now: { [settings = store.settings] in settings.now() }
+        )
     }
 
     /// Goes on with what a daemon that died has left of a type's change, until the daemon stops.

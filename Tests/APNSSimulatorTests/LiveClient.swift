@@ -93,8 +93,11 @@ final class LiveClient: Sendable {
         let bytes = SharedBytes(Array(body.utf8))
         let result = try await loop.perform { [bound] in
             Result {
-                for (tag, path) in paths.enumerated() {
-                    _ = try bound.value.0.submit(tag: UInt64(tag), headers: headers, path: path, body: bytes)
+                try bound.value.0.withSubmissions(headers: headers, body: bytes) { (submissions) throws(HTTP2Error) in
+                    for (tag, path) in paths.enumerated() {
+                        let suffix = Array(path.utf8)
+                        _ = try submissions.add(tag: UInt64(tag), pathSuffix: suffix.span)
+                    }
                 }
             }
         }

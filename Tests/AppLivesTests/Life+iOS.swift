@@ -248,7 +248,7 @@ extension Life {
         on phone: Int
     ) -> String {
         let name = "card\(phones[phone].number)"
-        let id = "\(name)-\(number(of: name))-\(seed)"
+        let id = "\(name)-\(self.number(of: name))-\(seed)"
         phones[phone].cards.append(
             PhoneCard(
                 id: id,

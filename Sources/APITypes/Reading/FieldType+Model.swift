@@ -11,54 +11,54 @@ extension FieldType where Value: TextIdentifier {
 }
 
 extension FieldType where Value == BundleID {
-    package static var bundleID: Self { id("A bundle id of letters, digits, periods and hyphens") }
+    package static var bundleID: FieldType<BundleID> { id("A bundle id of letters, digits, periods and hyphens") }
 }
 
 extension FieldType where Value == TeamID {
-    package static var teamID: Self { id("A team id of ten letters and digits") }
+    package static var teamID: FieldType<TeamID> { id("A team id of ten letters and digits") }
 }
 
 extension FieldType where Value == KeyID {
-    package static var keyID: Self { id("A key id of ten letters and digits") }
+    package static var keyID: FieldType<KeyID> { id("A key id of ten letters and digits") }
 }
 
 extension FieldType where Value == ActivityID {
-    package static var activityID: Self { id("An id of " + callerIDCharacters) }
+    package static var activityID: FieldType<ActivityID> { id("An id of " + callerIDCharacters) }
 }
 
 extension FieldType where Value == DeviceID {
-    package static var deviceID: Self { id("An id of " + callerIDCharacters) }
+    package static var deviceID: FieldType<DeviceID> { id("An id of " + callerIDCharacters) }
 }
 
 extension FieldType where Value == UserID {
-    package static var userID: Self { id("An id of " + callerIDCharacters) }
+    package static var userID: FieldType<UserID> { id("An id of " + callerIDCharacters) }
 }
 
 extension FieldType where Value == WebhookID {
-    package static var webhookID: Self { id("An id of " + callerIDCharacters) }
+    package static var webhookID: FieldType<WebhookID> { id("An id of " + callerIDCharacters) }
 }
 
 extension FieldType where Value == ActivityTypeName {
-    package static var typeName: Self { id(typeNameForm) }
+    package static var typeName: FieldType<ActivityTypeName> { id(typeNameForm) }
 }
 
 extension FieldType where Value == ChannelID {
-    package static var channelID: Self { id("A UUID") }
+    package static var channelID: FieldType<ChannelID> { id("A UUID") }
 }
 
 extension FieldType where Value == APNSChannelID {
-    package static var apnsChannelID: Self { id("A channel id in base64, as Apple gives it,") }
+    package static var apnsChannelID: FieldType<APNSChannelID> { id("A channel id in base64, as Apple gives it,") }
 }
 
 extension FieldType where Value == PushToken {
     /// Hex text. The error for an invalid token does not repeat it.
-    package static var token: Self {
+    package static var token: FieldType<PushToken> {
         text("A token of 2 to 512 hex digits, an even number,", { PushToken(hex: $0) }, write: { $0.hex })
     }
 }
 
 extension FieldType where Value == OSVersion {
-    package static var osVersion: Self {
+    package static var osVersion: FieldType<OSVersion> {
         text(
             "A version of 1 to 128 printable ASCII characters, such as '18.1',",
             { OSVersion($0) },
@@ -68,7 +68,7 @@ extension FieldType where Value == OSVersion {
 }
 
 extension FieldType where Value == AppVersion {
-    package static var appVersion: Self {
+    package static var appVersion: FieldType<AppVersion> {
         text(
             "A version of 1 to 128 printable ASCII characters, such as '2.10.1',",
             { AppVersion($0) },
@@ -79,14 +79,14 @@ extension FieldType where Value == AppVersion {
 
 extension FieldType where Value == Instant {
     /// RFC 3339 with an offset.
-    package static var time: Self {
+    package static var time: FieldType<Instant> {
         text("An RFC 3339 time, such as '2022-12-18T15:00:00Z',", { Instant($0) }, write: { $0.description })
     }
 }
 
 extension FieldType where Value == PushPriority {
     /// The `apns-priority`: 1, 5 or 10.
-    package static var priority: Self {
+    package static var priority: FieldType<PushPriority> {
         of("1, 5 or 10") {
             $0.int64.flatMap(Int.init(exactly:)).flatMap { PushPriority(rawValue: $0) }
         } write: {

@@ -42,8 +42,7 @@ struct IngestStream: Sendable {
             turns: turns
         ) { [group] (line: [UInt8]) throws(Problem) -> KeyedOperation in
             let operation = try BatchOperation(json: try RouteCall.json(line, "line"))
-            // Lines are read while others are stored, so the hash of their keys delays none.
-            return try group.permitted(operation).withKeyMade
+            return try group.permitted(operation)
         }
         try await withGracefulShutdownHandler {
             try await answer(groups, to: writer)

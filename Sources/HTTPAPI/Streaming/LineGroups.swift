@@ -92,7 +92,7 @@ final class LineGroups<Value: Sendable>: Sendable {
     /// takes nearly as long as a large one.
     private func topUp() async {
         let rest = state.withLock { $0.splitter.count }
-        guard rest > 0, rest < mostBytes else { return }
+        guard rest > 0, rest < mostBytes / 2 else { return }
         let arrived = await incoming.arrivedBody(keeping: mostBytes)
         state.withLock { $0.splitter.append(arrived) }
     }

@@ -1,6 +1,6 @@
 package import ActivityModel
 package import Postgres
-package import Store
+import Store
 
 /// Counts the followers of topics, without a lock.
 ///

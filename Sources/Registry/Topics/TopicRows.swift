@@ -107,7 +107,8 @@ package enum TopicRows {
             FROM unnest(\(removed.map(\.deviceKey)), \(removed.map(\.topics.text))) AS r(device_key, topics)
             CROSS JOIN LATERAL string_to_table(r.topics, '\n') AS t(topic) OFFSET 0
         ) AS r
-        WHERE \(unescaped: Query.byKey("f", "r", "device_key", "topic"))
+        WHERE f.device_key = ANY(\(removed.map(\.deviceKey)))
+          AND \(unescaped: Query.byKey("f", "r", "device_key", "topic"))
         """
     }
 
@@ -152,7 +153,8 @@ package enum TopicRows {
     }
 
     /// The statement that waits for answers to starts of devices which are being stored at this moment. Then the cards that
-    /// they made can be seen. Answers that are stored later see the change.
+    /// they made can be seen. Answers that are stored later see the change. No card of another policy ends, so no answer to
+    /// its start is waited for.
     private static func claimedStarts(of deviceKeys: [Int64]) -> Query {
         """
         SELECT s.device_key FROM unnest(\(deviceKeys)) AS k(device_key)
@@ -160,7 +162,10 @@ package enum TopicRows {
             SELECT activity_key, device_key FROM starts
             WHERE starts.device_key = k.device_key AND state = 'claimed' OFFSET 0
         ) AS o
+        JOIN activities AS a ON \(unescaped: Query.byKey("a", "o", "activity_key"))
+        JOIN activity_types AS p ON p.bundle_id = a.bundle_id AND p.type_name = a.type_name
         JOIN starts AS s ON \(unescaped: Query.byKey("s", "o", "activity_key", "device_key"))
+        WHERE \(unescaped: StoredJSON.text(at: "{on_unfollow}", of: "p.policy")) = 'end'
         ORDER BY s.activity_key, s.device_key FOR NO KEY UPDATE OF s
         """
     }

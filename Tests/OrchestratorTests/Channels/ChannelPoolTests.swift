@@ -9,6 +9,7 @@ import Testing
 
 @testable import Channels
 @testable import Orchestrator
+@testable import Store
 
 extension World {
     fileprivate func want(_ channels: Int) async throws {

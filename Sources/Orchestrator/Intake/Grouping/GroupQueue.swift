@@ -79,9 +79,11 @@ struct GroupQueue<Line: Hashable, Element> {
     /// Whether a group may be begun.
     var hasNext: Bool { underWay < rules.lanes && readyCount >= leastToBegin }
 
-    /// A group costs as much as several elements. So those of many callers should not be many small ones.
+    /// A group costs as much as several elements. So those of many callers should not be many small ones. What is urgent
+    /// does not wait for that.
     private var leastToBegin: Int {
-        underWay == 0 ? 1 : min(max(elementsUnderWay, rules.worthALane), 2 * rules.worthALane)
+        if underWay == 0 { return 1 }
+        return !urgent.isEmpty ? rules.worthALane : min(max(elementsUnderWay, rules.worthALane), 2 * rules.worthALane)
     }
 
     /// Whether there is enough for another group, which may not begin because all lanes are busy.
