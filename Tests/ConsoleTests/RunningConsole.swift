@@ -110,25 +110,29 @@ struct RunningConsole: Sendable {
                 settings: OrchestratorSettings(bootstrapKey: bootstrap),
                 logger: silence
             )
-            for app in [mine, other] { try await register(BundleID(stored: app), orchestrator) }
-            var bound: [Scope: String] = [:]
-            for scope in Scope.allCases {
-                let request = APIKeyRequest(name: scope.rawValue, scopes: [scope], bundleID: BundleID(stored: mine))
-                bound[scope] = try await orchestrator.createAPIKey(request).secret
-            }
-            let console = Console(seal: try SessionSeal(masterKeys: [masterKey]))
-            let (addresses, listening) = AsyncStream.makeStream(of: ListeningAddress.self)
-            let server = HTTPServer(
-                service: orchestrator,
-                configuration: HTTPServerConfiguration(port: 0),
-                metrics: PrometheusMetrics(),
-                console: console,
-                onListening: { listening.yield($0) },
-                logger: silence
-            )
-            let group = ServiceGroup(configuration: .init(services: [server], logger: silence))
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask { await orchestrator.intake.run() }
+                for app in [mine, other] { try await register(BundleID(stored: app), orchestrator) }
+                var bound: [Scope: String] = [:]
+                for scope in Scope.allCases {
+                    let request = APIKeyRequest(
+                        name: scope.rawValue,
+                        scopes: [scope],
+                        bundleID: BundleID(stored: mine)
+                    )
+                    bound[scope] = try await orchestrator.createAPIKey(request).secret
+                }
+                let console = Console(seal: try SessionSeal(masterKeys: [masterKey]))
+                let (addresses, listening) = AsyncStream.makeStream(of: ListeningAddress.self)
+                let server = HTTPServer(
+                    service: orchestrator,
+                    configuration: HTTPServerConfiguration(port: 0),
+                    metrics: PrometheusMetrics(),
+                    console: console,
+                    onListening: { listening.yield($0) },
+                    logger: silence
+                )
+                let group = ServiceGroup(configuration: .init(services: [server], logger: silence))
                 tasks.addTask { try await group.run() }
                 for await address in addresses {
                     let running = RunningConsole(

@@ -40,12 +40,3 @@ extension CardHints {
         ]
     }
 }
-
-extension Query.StringInterpolation {
-    /// Inserts the values of ``CardHints/columns``.
-    mutating func appendInterpolation(hints: CardHints) {
-        appendInterpolation(hints.staleAfterSeconds.map(Int32.init))
-        appendLiteral(", ")
-        appendInterpolation(hints.relevanceScore?.double)
-    }
-}

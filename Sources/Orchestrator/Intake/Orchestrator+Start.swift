@@ -81,6 +81,7 @@ extension Orchestrator {
         do {
             return StartCommand(start, .success(try await proposal(start)))
         } catch {
+            log(error)
             return StartCommand(start, .failure(error))
         }
     }
@@ -90,12 +91,15 @@ extension Orchestrator {
     /// - Throws: 404, 422.
     func proposal(_ start: RequestedStart) async throws -> StartProposal {
         let (app, request) = (start.app, start.request)
+        var environment: APNSEnvironment?
         var appVersions: [String] = []
         if !request.audience.isEmpty {
-            let environment = try await registry.environment(request.environment, of: app)
-            appVersions = try await AudienceVersions.read(request.audience, of: app, environment, from: database)
+            let own = try await registry.environment(request.environment, of: app)
+            environment = own
+            appVersions = try await AudienceVersions.read(request.audience, of: app, own, from: database)
         }
-        return try StartProposal(start, type: await registry.typeContext(app, request.type), appVersions: appVersions)
+        let type = try await registry.typeContext(app, request.type)
+        return try StartProposal(start, type: type, in: environment, appVersions: appVersions)
     }
 
     /// Stores a start whose audience is large. Nobody else waits for its rows.
@@ -104,7 +108,6 @@ extension Orchestrator {
             let answers = try await StartGroup.accept([command], in: database, for: segments, waking: wakeUps)
             return answers.first ?? .failure(Problem.internalError())
         } catch {
-            logger.error("accepting a start failed", metadata: ["error": "\(error)"])
             return .failure(error)
         }
     }
@@ -115,7 +118,14 @@ extension Orchestrator {
             let isReplay = draft.status == StartDraft.replayStatus
             return .success(Replayable(try await draft.counted(in: database), isReplay: isReplay))
         } catch {
+            log(error)
             return .failure(error)
         }
+    }
+
+    /// What is wrong with a request is its caller's to know.
+    private func log(_ error: any Error) {
+        guard !(error is Problem), !(error is OutdatedType) else { return }
+        logger.error("accepting a start failed", metadata: ["error": "\(error)"])
     }
 }

@@ -32,8 +32,8 @@ struct StartGroup {
 
     // MARK: All of it
 
-    /// Stores starts. Most of them take one transaction. A second one takes those whose id or key another start has
-    /// taken at the same moment: now they find what that one has stored.
+    /// Stores starts in one transaction. Some take another one, each alone: those whose id or key another start has taken
+    /// at the same moment, which now find what that one has stored, and those whose app is locked.
     ///
     /// - Returns: One result per start, in their order: ``OutdatedType`` for starts that must be judged again.
     /// - Throws: Errors of the database. Nothing is stored then.
@@ -43,18 +43,18 @@ struct StartGroup {
         for segments: SegmentStore,
         waking wakeUps: WakeUps
     ) async throws -> [Answer] {
-        var answers: [Answer?] = Array(repeating: nil, count: starts.count)
-        var left = Array(starts.indices)
-        while !left.isEmpty {
-            let some = left.map { starts[$0] }
-            do {
-                let stored = try await keepingAnswer { try await store(some, in: database, for: segments, wakeUps) }
-                for (place, answer) in zip(left, stored) { answers[place] = answer }
-            } catch let error where left.count < starts.count {
-                // The others are stored.
-                for place in left { answers[place] = .failure(error) }
+        var answers = try await keepingAnswer { try await store(starts, in: database, for: segments, wakeUps) }
+        for place in answers.indices {
+            while answers[place] == nil {
+                do {
+                    let start = [starts[place]]
+                    let stored = try await keepingAnswer { try await store(start, in: database, for: segments, wakeUps) }
+                    answers[place] = stored[0]
+                } catch where starts.count > 1 {
+                    // The others are stored.
+                    answers[place] = .failure(error)
+                }
             }
-            left = left.filter { answers[$0] == nil }
         }
         return answers.compactMap { $0 }
     }
@@ -115,6 +115,7 @@ struct StartGroup {
                     guard kept.claim(key) else { continue }
                 }
                 guard names.insert(command.start.name).inserted else { continue }
+                if starts.count > 1, !desk.knows(command.start.app) { continue }
                 switch try desk.judge(command) {
                 case .replay(let activityKey): replays.append((place, activityKey))
                 case .accepted(let proposal, let environment):
@@ -124,6 +125,7 @@ struct StartGroup {
                 answers[place] = .failure(error)
             }
         }
+        replays.sort { $0.activityKey < $1.activityKey }
         return accepted.sorted {
             ($0.name.app.rawValue, $0.name.id.rawValue) < ($1.name.app.rawValue, $1.name.id.rawValue)
         }
@@ -224,13 +226,17 @@ private struct StartDesk {
 
     /// The statements whose rows ``init(_:)`` reads.
     ///
-    /// The apps and their keys cannot be deleted from now on. A deletion locks them in the same order, and deletes the
+    /// An app that is being deleted is left out, so that starts of other apps do not wait for its lock. A single start
+    /// waits for it. The apps and their keys cannot be deleted from now on. A deletion locks them in the same order, and deletes the
     /// keys first (``AppDeletion``). So no start is accepted while its app is being deleted.
     static func selection(_ starts: [StartCommand]) -> [Query] {
         let names = starts.map(\.start.name)
         let apps = Set(names.map(\.app.rawValue)).sorted()
         return [
-            "SELECT bundle_id FROM apps WHERE bundle_id = ANY(\(apps)) ORDER BY bundle_id FOR KEY SHARE",
+            """
+            SELECT bundle_id FROM apps WHERE bundle_id = ANY(\(apps)) ORDER BY bundle_id
+            FOR KEY SHARE \(unescaped: starts.count > 1 ? "SKIP LOCKED" : "")
+            """,
             """
             SELECT bundle_id, environment::text FROM signing_keys WHERE bundle_id = ANY(\(apps))
             ORDER BY bundle_id, environment FOR KEY SHARE
@@ -252,6 +258,9 @@ private struct StartDesk {
         now = try rows[4].single(PGTimestamp.self)
     }
 
+    /// Whether the app exists, as far as a group can see.
+    func knows(_ app: BundleID) -> Bool { environments[app] != nil }
+
     /// Judges a start. A replay is judged by the stored start alone: what the type or its policy say now does not matter.
     ///
     /// - Throws: 404 for an unknown app; 409 or 422; ``OutdatedType``.
@@ -264,6 +273,8 @@ private struct StartDesk {
         }
         let proposal = try command.proposal.get()
         try proposal.type.check(types)
+        // A key came or went since its app versions were read.
+        if let judged = proposal.environment, judged != environment { throw proposal.type.outdated }
         if let endsAt = start.request.endsAt, let now, endsAt.stored <= now {
             throw Problem.invalidRequest(
                 pointer: JSONPointer().appending("ends_at"),

@@ -12,6 +12,8 @@ struct StartProposal: Sendable {
     /// As it goes to the phone.
     let contentState: CompactJSON
     let alert: AlertContent?
+    /// Where the app versions of the audience were read; nil if there is no audience.
+    let environment: APNSEnvironment?
     /// The app versions of the audience, and whether each can decode the start.
     let appVersions: [(appVersion: String, isWithheld: Bool)]
 
@@ -21,9 +23,15 @@ struct StartProposal: Sendable {
     /// If the start goes to a channel, every current version of the type must be able to decode it.
     ///
     /// - Throws: 422 if the type or Apple's limits refuse it.
-    init(_ start: RequestedStart, type: TypeContext, appVersions: [String]) throws(Problem) {
+    init(
+        _ start: RequestedStart,
+        type: TypeContext,
+        in environment: APNSEnvironment?,
+        appVersions: [String]
+    ) throws(Problem) {
         let request = start.request
         self.start = start
+        self.environment = environment
         self.type = type
         var required = Set(appVersions.map(type.version(ofStored:))).filter { !type.versions.isRetired($0) }
         if request.delivery.usesChannel { required.formUnion(type.versions.current) }

@@ -78,8 +78,11 @@ package enum TypeVersionRows {
 extension TypeContext {
     package var key: RegistryCaches.TypeKey { .init(app: app, name: name) }
 
+    /// What says that this is to be read anew.
+    package var outdated: OutdatedType { OutdatedType(type: key) }
+
     /// - Throws: ``OutdatedType`` if the type was changed since it was read.
     package func check(_ updates: [RegistryCaches.TypeKey: PGTimestamp]) throws(OutdatedType) {
-        if updates[key] != updatedAt { throw OutdatedType(type: key) }
+        if updates[key] != updatedAt { throw outdated }
     }
 }

@@ -82,9 +82,10 @@ extension Machine {
             updateToken: seen.updateToken,
             start: start
         )
-        // A card that has gone before is none that Tally continues.
+        // The end of an old card may come before the start of the card that continues it. A card whose end the app has seen
+        // is none that Tally continues.
         for elder in others
-        where start == nil && elder.ending == nil && elder.successor == nil
+        where start == nil && (elder.ending ?? .unknown) == .unknown && elder.successor == nil
             && now - elder.firstSeen > Self.continuedAfter
         {
             memory.cards[elder.id]?.successor = seen.id

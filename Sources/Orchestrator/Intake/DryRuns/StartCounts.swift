@@ -88,7 +88,10 @@ private struct Reach {
                 SELECT device_key FROM devices WHERE bundle_id = \(app.rawValue) AND user_id = n.user_id OFFSET 0
             ) AS d
         )
-        SELECT \(unescaped: Self.sort), \(hasToken: type), count(*)
+        SELECT \(unescaped: Self.sort), EXISTS (
+                   SELECT FROM start_tokens AS t
+                   WHERE t.device_key = d.device_key AND t.type_name = \(type.rawValue) AND t.state = 'live' OFFSET 0
+               ), count(*)
         FROM named JOIN devices AS d USING (device_key)
         WHERE d.environment = \(environment.rawValue)::apns_environment
           AND NOT (\(audience.allOfType) AND EXISTS (
@@ -127,7 +130,10 @@ private struct Reach {
     /// Counts the devices of a page that have reported a start token of the type.
     func all(_ page: KeyPages.Page) -> Query {
         """
-        SELECT \(unescaped: Self.sort), \(hasToken: type), count(*)
+        SELECT \(unescaped: Self.sort), EXISTS (
+                   SELECT FROM start_tokens AS t
+                   WHERE t.device_key = d.device_key AND t.type_name = \(type.rawValue) AND t.state = 'live' OFFSET 0
+               ), count(*)
         FROM devices AS d
         WHERE d.bundle_id = \(app.rawValue) AND d.environment = \(environment.rawValue)::apns_environment
           AND d.device_key > \(page.after) AND d.device_key <= \(page.through)
@@ -165,7 +171,10 @@ private struct Reach {
             WHERE bundle_id = \(app.rawValue) AND topic = \(audience.topics[place].rawValue)
               AND follow_key > \(page.after) AND follow_key <= \(page.through)
         )
-        SELECT \(unescaped: Self.sort), \(hasToken: type), count(*)
+        SELECT \(unescaped: Self.sort), EXISTS (
+                   SELECT FROM start_tokens AS t
+                   WHERE t.device_key = d.device_key AND t.type_name = \(type.rawValue) AND t.state = 'live' OFFSET 0
+               ), count(*)
         FROM given AS g CROSS JOIN page AS f CROSS JOIN LATERAL (
             SELECT * FROM devices WHERE device_key = f.device_key
             UNION ALL
@@ -192,13 +201,4 @@ private struct Reach {
 
     /// The columns of ``StartCounts/Sort`` of the device `d`, except whether it has a token of the type.
     private static let sort = "d.os_version, d.activities_enabled, \(AppVersionRows.appVersion)"
-}
-
-extension Query.StringInterpolation {
-    /// Inserts whether the device `d` has a live start token of a type.
-    fileprivate mutating func appendInterpolation(hasToken type: ActivityTypeName) {
-        appendLiteral("EXISTS (SELECT FROM start_tokens AS t WHERE t.device_key = d.device_key AND t.type_name = ")
-        appendInterpolation(type.rawValue)
-        appendLiteral(" AND t.state = 'live' OFFSET 0)")
-    }
 }

@@ -6,15 +6,11 @@ final class AudienceEnrolment: Sendable {
     private let orchestrator: Orchestrator
     private let lease: SegmentLease
     private let awaited = Atomic(false)
-    private let large = Atomic(false)
 
     init(orchestrator: Orchestrator, lease: SegmentLease) {
         self.orchestrator = orchestrator
         self.lease = lease
     }
-
-    /// Whether there is an audience of many, so that starts leave while others are enrolled.
-    var isLarge: Bool { large.load(ordering: .relaxed) }
 
     /// Whether the starts wait for what ``goOn(after:)`` does: it ends with the stretch that it is at.
     var isAwaited: Bool {
@@ -36,10 +32,7 @@ final class AudienceEnrolment: Sendable {
             guard let rest = enrolled.rest else { return nil }
             place = rest
             starts += enrolled.starts
-            if starts >= orchestrator.settings.stretchSize {
-                large.store(true, ordering: .relaxed)
-                break
-            }
+            if starts >= orchestrator.settings.stretchSize { break }
         } while !mustEnd()
         return place
     }

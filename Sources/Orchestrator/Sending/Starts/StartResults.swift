@@ -96,7 +96,8 @@ struct StartResults: Sendable {
         if !deadDeviceTokens.isEmpty { first.append(DeviceTokens.forget(deadDeviceTokens)) }
         // Judged before the look: whether a start is tried again depends on the tokens that are left.
         if !deadTokens.isEmpty { first.append(tokenDeaths(activity)) }
-        if !unclear.isEmpty { first.append(look(unclear, activity)) }
+        // All of them, so that starts are locked in the order of their keys, as everybody locks them.
+        if !unclear.isEmpty { first.append(look(answers, activity)) }
         let results = try await connection.pipeline(first)
         let present = Set(try results[1].decoded(as: Int64.self))
         var facts: [Int64: DeviceFacts] = [:]

@@ -64,8 +64,8 @@ struct StartTurn: Sendable {
     func run() async throws -> SegmentWorker.Turn {
         let end = orchestrator.settings.uptime() + Self.longestTime
         var rest = activity.enrolment
-        // Starts of a large audience that wait already leave first.
-        let isFirst = rest != nil && enrolment.isLarge && activity.areStartsDue
+        // Starts that wait already leave first.
+        let isFirst = rest != nil && activity.areStartsDue
         var departure = isFirst ? try await prepare() : nil
         if departure == nil {
             if let place = rest { rest = try await enrolment.begin(after: place) { mustEnd(by: end) } }
