@@ -49,7 +49,7 @@ enum AudienceRows {
         return [
             """
             INSERT INTO audience_members (activity_key, kind, member_id, bundle_id)
-            SELECT DISTINCT u.activity_key, u.kind, u.member_id, u.bundle_id
+            SELECT u.activity_key, u.kind, u.member_id, u.bundle_id
             FROM \(rows: [
                 .each("member_id", ids),
                 .usually(kind, "kind", kinds),

@@ -82,12 +82,7 @@ extension Machine {
             updateToken: seen.updateToken,
             start: start
         )
-        // The end of an old card may come before the start of the card that continues it. A card whose end the app has seen
-        // is none that Tally continues.
-        for elder in others
-        where start == nil && (elder.ending ?? .unknown) == .unknown && elder.successor == nil
-            && now - elder.firstSeen > Self.continuedAfter
-        {
+        for elder in others where start == nil && elder.successor == nil && Self.mayBeContinued(elder, at: now) {
             memory.cards[elder.id]?.successor = seen.id
         }
         tokenReadings = 0
@@ -96,6 +91,13 @@ extension Machine {
         judge(seen.activity, found: [], at: now, &actions)
         // The elder card may be gone already: only a reading tells.
         if others.contains(where: \.isLive) { lastReading = nil }
+    }
+
+    /// Whether a card that a push starts now may continue this one. It is not young, or was not when it went unseen: the end of
+    /// an old card may come before the start of the new one. Tally continues no card whose end the app has seen.
+    private static func mayBeContinued(_ elder: Card, at now: Moment) -> Bool {
+        guard elder.ending == nil || elder.ending == .unknown else { return false }
+        return (elder.repeats?.since ?? now) - elder.firstSeen > continuedAfter
     }
 
     /// Ends the cards of an activity that should not be there. `found`: those that a reading has just found.
