@@ -35,6 +35,13 @@ package struct Query: Sendable, Hashable, ExpressibleByStringInterpolation {
                set_config('enable_mergejoin', 'off', true)
         """
 
+    /// Makes the server read the rows of the following statements in the order of an index, if one has the order that
+    /// they ask for; with `false` it may sort again. A plan that was made for a tiny table would read all of a large one,
+    /// and sort it for the first few.
+    package static func unsorted(_ isUnsorted: Bool) -> Query {
+        "SELECT set_config('enable_sort', \(isUnsorted ? "off" : "on"), true)"
+    }
+
     /// The condition that `given`, which comes from arrays, names the row `found` by these columns of a key. It belongs
     /// into statements behind ``planningOnce``.
     ///

@@ -102,20 +102,22 @@ struct StartClaims: Sendable {
                       AND clock_timestamp() - c.stamped_at <= \(Duration.seconds(Stamping.maximumAge)))
                 FROM activities AS a WHERE a.activity_key = \(activity.key) AND a.state = 'live' FOR SHARE
                 """,
-                // The limit is a constant: a plan for any number of rows would sort them.
+                // Also the first plan, which is made while there are few starts, must not sort all starts of the activity.
+                .unsorted(true),
                 """
                 SELECT s.device_key, s.due_at
                 FROM starts AS s JOIN devices AS d ON \(unescaped: Query.byKey("d", "s", "device_key"))
                 WHERE s.activity_key = \(activity.key) AND (s.due_at, s.device_key) > (\(last.dueAt), \(last.deviceKey))
                   AND s.due_at <= now() AND s.due_at < coalesce(\(limit), 'infinity')
-                ORDER BY s.due_at, s.device_key LIMIT \(unescaped: "\(activity.batch(Self.batchSize))")
+                ORDER BY s.due_at, s.device_key LIMIT \(activity.batch(Self.batchSize))
                 FOR NO KEY UPDATE OF s, d SKIP LOCKED
                 """,
+                .unsorted(false),
             ])
             guard try SegmentStore.mayGoOn(locked[1]) else { return nil }
             try type.check(TypeVersionRows.updates(locked[2]))
             guard let (newest, isFresh) = try locked[3].first(as: (Int64, Bool).self), isFresh else { return nil }
-            let free = try locked[4].decoded(as: (Int64, PGTimestamp).self)
+            let free = try locked[5].decoded(as: (Int64, PGTimestamp).self)
             guard let end = free.last else { return Batch() }
             // A second statement: what was spent on a device until it was locked is seen.
             let due = try await read(free.map(\.0), on: connection)
