@@ -12,12 +12,6 @@ package struct KeyedOperation: Sendable {
         self.operation = operation
         self.idempotency = idempotency
     }
-
-    /// The same with its key made, for whoever has the time for it now.
-    package var withKeyMade: KeyedOperation {
-        guard let key = idempotency?.key else { return self }
-        return KeyedOperation(operation, idempotency: IdempotencyKey.Deferred(key))
-    }
 }
 
 /// The answer to one operation of a batch.
