@@ -60,8 +60,6 @@ final class SimulatedApple: Sendable {
         self.simulation = simulation
     }
 
-    /// Its provider tokens have the lane's time, so the simulator may call one expired that is a moment old. Then the
-    /// transport makes another, as on a machine that has slept.
     private static func client(
         to port: UInt16,
         trusting certificate: SelfSignedCertificate,
@@ -78,7 +76,7 @@ final class SimulatedApple: Sendable {
         return try APNSClient(
             endpoints: endpoints,
             caFile: file.path,
-            providerTokens: LocalProviderTokens { clock.milliseconds / 1000 },
+            providerTokens: LanesProviderTokens(clock),
             configuration: configuration,
             logger: Logger(label: "lives") { _ in SwiftLogNoOpLogHandler() }
         )
@@ -89,6 +87,21 @@ final class SimulatedApple: Sendable {
         loop.execute { [listeners] in listeners.value.close() }
         await loop.shutDown()
     }
+}
+
+/// Provider tokens by the lane's time. The transport has the machine's time, so it would keep a token for days of the lane.
+/// Each token is called too old to be kept: the transport asks for each request, and connections last.
+private struct LanesProviderTokens: ProviderTokenStore {
+    private let local: LocalProviderTokens
+
+    init(_ clock: LifeClock) { local = LocalProviderTokens { clock.milliseconds / 1000 } }
+
+    func token(for identity: SigningIdentity, replacing expired: ProviderToken?) async throws -> IssuedProviderToken {
+        let issued = try local.token(for: identity, replacing: expired)
+        return IssuedProviderToken(issued.token, age: ProviderTokenIssuer.maximumAge)
+    }
+
+    func tooManyTokens(for identity: SigningIdentity) async throws { local.tooManyTokens(for: identity) }
 }
 
 /// The phones of one life at the simulator.
