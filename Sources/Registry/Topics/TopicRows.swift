@@ -100,15 +100,18 @@ package enum TopicRows {
         return (removed.isEmpty ? [] : [deletion(removed)]) + (added.isEmpty ? [] : [insertion(added)])
     }
 
+    /// By the places of rows: they cannot move, and a join might read all follows of all these devices for each topic.
     private static func deletion(_ removed: [OfDevice]) -> Query {
         """
-        DELETE FROM topic_follows AS f USING (
-            SELECT r.device_key, t.topic
+        DELETE FROM topic_follows WHERE ctid = ANY(ARRAY(
+            SELECT f.ctid
             FROM unnest(\(removed.map(\.deviceKey)), \(removed.map(\.topics.text))) AS r(device_key, topics)
-            CROSS JOIN LATERAL string_to_table(r.topics, '\n') AS t(topic) OFFSET 0
-        ) AS r
-        WHERE f.device_key = ANY(\(removed.map(\.deviceKey)))
-          AND \(unescaped: Query.byKey("f", "r", "device_key", "topic"))
+            CROSS JOIN LATERAL string_to_table(r.topics, '\n') AS t(topic)
+            CROSS JOIN LATERAL (
+                SELECT ctid FROM topic_follows
+                WHERE topic_follows.device_key = r.device_key AND topic_follows.topic = t.topic OFFSET 0
+            ) AS f
+        ))
         """
     }
 
