@@ -48,9 +48,10 @@ struct StartGroup {
             while answers[place] == nil {
                 do {
                     let start = [starts[place]]
-                    let stored = try await keepingAnswer { try await store(start, in: database, for: segments, wakeUps) }
-                    answers[place] = stored[0]
-                } catch where starts.count > 1 {
+                    answers[place] = try await keepingAnswer {
+                        try await store(start, in: database, for: segments, wakeUps)[0]
+                    }
+                } catch let error where starts.count > 1 {
                     // The others are stored.
                     answers[place] = .failure(error)
                 }
