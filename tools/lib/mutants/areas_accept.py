@@ -51,7 +51,7 @@ idempotency.statement("group-keeps-no-answers", GROUP, "if let key = command.ide
 idempotency.expression("what-is-locked-is-answered", "Orchestrator/Intake/Grouping/GroupedWork.swift", "!isPatient", "false", at="butLocked: !isPatient")
 idempotency.expression("what-is-held-waits-for-the-next-pass", "Orchestrator/Retention/ActivityDeletion.swift", "$0.mayGo && !$0.isFree", "false")
 
-groups = Area("groups", "^OrchestratorTests[.](GroupQueue|GroupedWork)Tests")
+groups = Area("groups", "^OrchestratorTests[.]GroupQueueTests|^OrchestratorTests[.]GroupedWorkTests")
 QUEUE = "Orchestrator/Intake/Grouping/GroupQueue.swift"
 groups.expression("further-groups-are-small", QUEUE, "max(elementsUnderWay, rules.worthALane)", "rules.worthALane")
 groups.expression("further-groups-wait-for-as-many", QUEUE, "2 * rules.worthALane", "Int.max")

@@ -111,8 +111,8 @@ barriers.expression("walk-passes-barriers", SNAPSHOT, "state == .ended ? newest 
 barriers.expression("end-behind-barriers", SNAPSHOT, "state == .ended ? newest : barrier ?? newest", "barrier ?? newest")
 barriers.query("every-change-is-a-barrier", SNAPSHOT, "c.must_deliver AND c.revision > begun.revision", "c.revision > begun.revision")
 barriers.expression("late-card-gets-the-last-barrier", CATCH_UP, "barriers.first { $0 > has }", "barriers.last { $0 > has }")
-barriers.query("every-open-change-is-a-barrier", "Orchestrator/Intake/StandingRow.swift", "b.must_deliver", "true", at="b.must_deliver AND b.revision")
-barriers.query("delivered-barriers-are-open", "Orchestrator/Intake/StandingRow.swift", " AND b.revision > g.completed_revision", "")
+barriers.string("every-open-change-is-a-barrier", "Orchestrator/Intake/StandingRow.swift", "b.must_deliver", "true", at="b.must_deliver AND b.revision")
+barriers.string("delivered-barriers-are-open", "Orchestrator/Intake/StandingRow.swift", " AND b.revision > g.completed_revision", "")
 barriers.expression("rule-makes-no-barrier", "Orchestrator/Intake/ChangeGroup.swift",
                     "mustDeliver || (urgency == nil && rule?.mustDeliver == true)", "mustDeliver")
 DESTINATION = f"{SENDING}/Destination.swift"
