@@ -78,7 +78,7 @@ package enum TypeVersionRows {
 extension TypeContext {
     package var key: RegistryCaches.TypeKey { .init(app: app, name: name) }
 
-    /// What says that this is to be read anew.
+    /// The error for whoever has judged by this and must read it again.
     package var outdated: OutdatedType { OutdatedType(type: key) }
 
     /// - Throws: ``OutdatedType`` if the type was changed since it was read.

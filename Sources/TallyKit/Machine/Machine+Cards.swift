@@ -8,6 +8,8 @@ extension Machine {
     /// A push that starts a card so long after the elder one is no repeat: Tally hands a long activity over. The elder card
     /// has been Tally's for longer than that.
     static let continuedAfter: Double = 1_800
+    /// Tally begins no continuation sooner after the report of a card. Seconds.
+    private static let unseenContinuedAfter: Double = 2_700
 
     mutating func take(_ reading: Reading, at now: Moment, _ actions: inout [Action]) {
         isReading = false
@@ -93,11 +95,14 @@ extension Machine {
         if others.contains(where: \.isLive) { lastReading = nil }
     }
 
-    /// Whether a card that a push starts now may continue this one. It is not young, or was not when it went unseen: the end of
-    /// an old card may come before the start of the new one. Tally continues no card whose end the app has seen.
+    /// Whether a card that a push starts now may continue this one. The end of an old card may come before the start of the
+    /// new one. Then it was certainly reported long before. Tally continues no card whose end the app has seen.
     private static func mayBeContinued(_ elder: Card, at now: Moment) -> Bool {
-        guard elder.ending == nil || elder.ending == .unknown else { return false }
-        return (elder.repeats?.since ?? now) - elder.firstSeen > continuedAfter
+        switch elder.ending {
+        case nil: now - elder.firstSeen > continuedAfter
+        case .unknown: (elder.repeats?.since ?? now) - elder.firstSeen > unseenContinuedAfter
+        default: false
+        }
     }
 
     /// Ends the cards of an activity that should not be there. `found`: those that a reading has just found.
