@@ -8,7 +8,7 @@ struct EngineTablesTests {
     private static let own = [
         "Tests/OrchestratorTestSupport/", "Tests/OrchestratorTests/Halts/", "Tests/OrchestratorTests/Ownership/",
         "Tests/OrchestratorTests/Sending/", "Tests/OrchestratorTests/Support/", "Tests/OrchestratorTests/Upgrade/",
-        "Tests/SystemSupport/", "Tests/TestSupport/EngineTables",
+        "Tests/SystemSupport/", "Tests/TestSupport/Database/EngineTables",
     ]
 
     @Test("No test outside the engine's own names one")

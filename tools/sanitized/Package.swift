@@ -40,15 +40,12 @@ let package = Package(
         ),
         .target(name: "SwiftContent", dependencies: ["JSON", "JSONSchema"]),
         .target(name: "LocalPostgres", dependencies: ["Reactor"]),
-        // Without its database, which would bring half of the project, and without logging.
+        // Without its folder Database, which would bring half of the project.
         .target(
             name: "TestSupport",
             dependencies: ["JSON", "LocalPostgres", "Reactor"],
             path: "Tests/TestSupport",
-            exclude: [
-                "EngineTables+Scenes.swift", "EngineTables.swift", "LogLines.swift", "SpareDatabases.swift",
-                "TestCluster.swift",
-            ]
+            exclude: ["Database"]
         ),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"]),
         .testTarget(name: "JSONSchemaTests", dependencies: ["JSON", "JSONSchema", "TestSupport"]),
