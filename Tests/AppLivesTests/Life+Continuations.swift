@@ -63,6 +63,14 @@ extension Life {
         phones[phone].dismissed.remove(activity)
     }
 
+    /// If the clock was set, a card that was swiped away a moment ago may look as old as one that Tally continues.
+    func forgiveUnknownAge(of activity: String, on phone: Int) {
+        guard let old = phones[phone].cards.last(where: { $0.activity == activity }), old.hasClockChanged,
+            Machine.unseenContinuation.contains(clock(phone) - old.startedAtByPhone)
+        else { return }
+        phones[phone].dismissed.remove(activity)
+    }
+
     // MARK: Without faults
 
     /// A phone that shows one card of the activity that lasts, which Tally knows.

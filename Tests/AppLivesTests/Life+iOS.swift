@@ -255,6 +255,7 @@ extension Life {
                 number: number,
                 activity: activity,
                 startedAt: now,
+                startedAtByPhone: clock(phone),
                 isAppStarted: isAppStarted,
                 revision: revision,
                 shownAt: [revision: now]
@@ -326,6 +327,7 @@ extension Life {
         case .start:
             guard push.landing != nil || phones[phone].startToken == push.token else { return }
             forgiveLateSwipe(of: push.activity, on: phone, before: push.sentAt)
+            forgiveUnknownAge(of: push.activity, on: phone)
             let id = addCard(
                 of: push.activity,
                 number: push.landing?.card ?? 0,

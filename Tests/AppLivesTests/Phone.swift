@@ -14,6 +14,8 @@ struct PhoneCard: Sendable {
     var number: Int
     let activity: String
     let startedAt: Double
+    /// By the phone's clock.
+    let startedAtByPhone: Double
     let isAppStarted: Bool
     /// Its update token.
     var token: String?

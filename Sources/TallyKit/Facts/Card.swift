@@ -34,13 +34,13 @@ package struct Card: Codable, Hashable, Sendable {
 
     /// Whether the user has swiped it away, so that a push must not start this later card.
     ///
-    /// If nobody saw how it went: no push could end a card that Tally did not know. And a push that comes soon after is the
-    /// repeat of its own start, unless it continues the card. When a card came that the app finds after a long sleep, nobody
-    /// can tell.
-    func keepsOut(_ later: Card) -> Bool {
+    /// If nobody saw how it went: no push could end a card that was never reported. And a push that comes soon after is the
+    /// repeat of its own start, unless another card continues this one: such a repeat came long before. When a card came
+    /// that the app finds after a long sleep, nobody can tell.
+    var keepsOthersOut: Bool {
         if ending == .user { return true }
         guard ending == .unknown else { return false }
-        return !isConfirmed || (repeats != nil && successor != later.id)
+        return reported == nil || (repeats != nil && successor == nil)
     }
 
     /// It is there after all.

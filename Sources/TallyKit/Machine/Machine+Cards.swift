@@ -8,8 +8,9 @@ extension Machine {
     /// A push that starts a card so long after the elder one is no repeat: Tally hands a long activity over. The elder card
     /// has been Tally's for longer than that.
     static let continuedAfter: Double = 1_800
-    /// Tally begins no continuation sooner after the report of a card. Seconds.
-    private static let unseenContinuedAfter: Double = 2_700
+    /// How old a card is that Tally has continued and ended while nobody looked: Tally begins no sooner after its report, and
+    /// the start that continues it may be as late as others. Seconds.
+    static let unseenContinuation = 2_700..<8 * 3600 + lateStarts
 
     mutating func take(_ reading: Reading, at now: Moment, _ actions: inout [Action]) {
         isReading = false
@@ -96,11 +97,12 @@ extension Machine {
     }
 
     /// Whether a card that a push starts now may continue this one. The end of an old card may come before the start of the
-    /// new one. Then it was certainly reported long before. Tally continues no card whose end the app has seen.
+    /// new one. Then it was certainly reported long before, and iOS had not ended it. Tally continues no card whose end the
+    /// app has seen.
     private static func mayBeContinued(_ elder: Card, at now: Moment) -> Bool {
         switch elder.ending {
         case nil: now - elder.firstSeen > continuedAfter
-        case .unknown: (elder.repeats?.since ?? now) - elder.firstSeen > unseenContinuedAfter
+        case .unknown: unseenContinuation.contains((elder.repeats?.since ?? now) - elder.firstSeen)
         default: false
         }
     }
@@ -116,7 +118,7 @@ extension Machine {
                 endCard(card.id, .continued, at: now, &actions)
             } else if hasElder, found.contains(card.id) {
                 endCard(card.id, .duplicate, at: now, &actions)
-            } else if place > start, cards[start..<place].contains(where: { $0.keepsOut(card) }) {
+            } else if place > start, cards[start..<place].contains(where: \.keepsOthersOut) {
                 endCard(card.id, .unwanted, at: now, &actions)
             } else if found.contains(card.id) {
                 hasElder = true
