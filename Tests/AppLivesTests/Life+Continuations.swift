@@ -32,17 +32,26 @@ extension Life {
         let cards = phones[phone].cards.filter { $0.activity == activity }
         // No repeat of a start comes so late.
         guard let newest = cards.last, now - newest.startedAt > Machine.continuedAfter else { return }
-        let live = cards.filter(\.isLive)
-        if let old = live.first, live.count == 1, old.token != nil, old.tokenAt < now - Self.asking {
-            phones[phone].overlaps.insert(old.id)
-            plan(.overlapEnds(old.id), on: phone, in: Self.longestOverlap, epoch: nil)
-        }
         // Another user may have come and followed again.
-        if live.isEmpty, newest.cause == .user, phones[phone].leftAt ?? -1 < newest.startedAt,
+        if !cards.contains(where: \.isLive), newest.cause == .user, phones[phone].leftAt ?? -1 < newest.startedAt,
             cards.allSatisfy({ $0.goneAt ?? now < now - Self.asking })
         {
             breaks(.notContinued, "\(newest.id) of \(activity)")
         }
+    }
+
+    /// Tally has taken the report of a card.
+    func watchOverlap(after report: Report, on phone: Int) {
+        guard continueAfterHours != nil, case .card(let news) = report.news, case .token = news.reach,
+            let activity = report.subject.activity, let index = phones[phone].card(news.card)
+        else { return }
+        let new = phones[phone].cards[index]
+        let others = phones[phone].cards.filter { $0.activity == activity && $0.isLive && $0.id != new.id }
+        guard let old = others.first, others.count == 1, new.startedAt - old.startedAt > Machine.continuedAfter,
+            old.token != nil, old.tokenAt < now - Self.asking
+        else { return }
+        phones[phone].overlaps.insert(old.id)
+        plan(.overlapEnds(old.id), on: phone, in: Self.longestOverlap, epoch: nil)
     }
 
     /// Both cards have been there for as long as they may.
@@ -66,7 +75,7 @@ extension Life {
     /// If the clock was set, a card that was swiped away a moment ago may look as old as one that Tally continues.
     func forgiveUnknownAge(of activity: String, on phone: Int) {
         guard let old = phones[phone].cards.last(where: { $0.activity == activity }), old.hasClockChanged,
-            Machine.unseenContinuation.contains(clock(phone) - old.startedAtByPhone)
+            clock(phone) - old.startedAtByPhone > Machine.continuedAfter
         else { return }
         phones[phone].dismissed.remove(activity)
     }

@@ -71,6 +71,7 @@ extension Life {
             note(
                 "Tally takes \(report.number) of phone\(phone) \(report.news.short): \(taken.status) \(taken.body.reason ?? "")"
             )
+            if taken.isAccepted(report) { watchOverlap(after: report, on: phone) }
             answer = isLost ? nil : taken
             if phones[phone].userKnownAt == nil,
                 try await server.knownPhone(report.deviceID)?.user == phones[phone].user

@@ -21,6 +21,8 @@ final class ModelServer: LifeServer {
         var isPending = false
         var startedAt: Double
         var reportedAt: Double
+        /// Whether a start has left that is to continue it.
+        var isContinued = false
         /// Ids of the cards that it continues.
         var past: Set<String> = []
     }
@@ -169,6 +171,10 @@ final class ModelServer: LifeServer {
         }
         // The end of one card says nothing of another.
         if news.reach == .gone, let id = card.id, id != news.card { return Self.accepted }
+        if card.isContinued, let old = card.id, old != news.card {
+            if let token = card.token { send(.end(atOnce: true), of: activity, to: token, 0) }
+            card = Card(startedAt: startedAt, reportedAt: now, past: card.past.union([old]))
+        }
         if isNumbered { card.generation = report.number }
         // Another card, or one that has begun.
         if card.id ?? news.card != news.card || (card.isPending && news.isPending != true) { card.startedAt = now }
@@ -285,25 +291,18 @@ final class ModelServer: LifeServer {
     /// Tally asks Apple for the card before it continues it.
     private func continuation(of card: Card, on device: String) -> Double? {
         let end = card.startedAt + Life.longestCard
-        guard let continueAfterHours, let token = card.token, !dead.contains(token), !card.isPending, now < end,
+        guard let continueAfterHours, !card.isContinued, let token = card.token, !dead.contains(token), !card.isPending, now < end,
             devices[device]?.startTokens["Game"] != nil
         else { return nil }
         let time = max(card.startedAt + Double(continueAfterHours) * 3600, card.reportedAt + Self.rest)
         return time < end ? time : nil
     }
 
-    /// A new card is started, and then the old one is ended. Only a report of the new one is a report of that row.
+    /// A new card is started. When it is reported, the old one is ended.
     private func continueCard(of id: String, on device: String) {
-        guard let card = activities[id]?.cards[device], let token = card.token else { return }
         activities[id]?.starts[device] = Start(sentAt: now, isSettled: true)
+        activities[id]?.cards[device]?.isContinued = true
         sendStart(id, to: device)
-        send(.end(atOnce: true), of: id, to: token, 0)
-        activities[id]?.cards[device] = Card(
-            generation: card.generation,
-            startedAt: now,
-            reportedAt: now,
-            past: card.past.union([card.id].compactMap(\.self))
-        )
     }
 
     func work() -> [Push] {

@@ -21,7 +21,7 @@ enum Promise: String, CaseIterable, Sendable {
     case twoPhones = "two phones are two devices"
     case receiptTrue = "a receipt says what a card has shown, and since when"
     case receiptKnown = "Tally knows within one wake what a card of the sample shows"
-    case continued = "a long activity goes on with a new card, and within five seconds with it alone"
+    case continued = "a long activity goes on with a new card, and within five seconds of its report with it alone"
     case notContinued = "a card that was swiped away is not continued"
     case continuationTold = "the app is told that a card has gone which another continues"
     case quiet = "an app that has nothing new to say is quiet"

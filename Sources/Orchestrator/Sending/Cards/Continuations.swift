@@ -6,9 +6,10 @@ import Store
 /// hours.
 ///
 /// The row of `continuations` is written and the start of the device is made due again in one transaction, before
-/// anything leaves. From there on it is a start like every other (``StartTurn``). When APNs has accepted it, or the phone
-/// reports the new card, the new card gets the row in `subscriptions`, and the old one is ended (``OldCards``). If the
-/// start is not sent or is refused, the old card stays as it is.
+/// anything leaves. From there on it is a start like every other (``StartTurn``). When the phone reports the new card, that
+/// card gets the row in `subscriptions`, and the old one is ended (``OldCards``). Until then the old card gets all
+/// changes: APNs accepts starts that no phone shows, for instance while the phone is off. A new card on a channel need
+/// not be reported: it gets the row when APNs has accepted its start.
 enum Continuations {
     /// The time until another try, at first, if the old card still exists.
     static let shortestPause = Duration.seconds(300)

@@ -83,7 +83,7 @@ struct StartResults: Sendable {
         // They stay until this is committed. Locked first, as reports and deletions do: nobody waits in another's way. While
         // cards are handed over, reports of their devices wait: one that does not see it would take the row of the new card
         // for that of the old one.
-        let isHandOver = self.started.contains { $0.0.isContinuation }
+        let isHandOver = self.started.contains { $0.0.isContinuation && $0.mode == "channel" }
         let devices: Query = """
             SELECT device_key FROM devices WHERE device_key = ANY(\(deviceKeys)) ORDER BY device_key
             FOR \(unescaped: isHandOver ? "NO KEY UPDATE" : "KEY SHARE")
@@ -109,7 +109,8 @@ struct StartResults: Sendable {
         var statements = [outcomes(activity, facts)]
         let started = started.filter { present.contains($0.0.deviceKey) }
         if !started.isEmpty {
-            let continued = started.filter(\.0.isContinuation).map {
+            // Nobody need report a card on the channel. One with a token takes the row when it is reported.
+            let continued = started.filter { $0.0.isContinuation && $0.mode == "channel" }.map {
                 CardKey(activityKey: activity.key, deviceKey: $0.0.deviceKey)
             }
             if !continued.isEmpty {
@@ -224,6 +225,8 @@ struct StartResults: Sendable {
 
     /// A phone on the channel whose start was on its way while something newer was broadcast may have missed that.
     ///
+    /// A card that this start continues keeps its row until the phone reports the new one (``Continuations``).
+    ///
     /// Cards that were reported before this are left out if their devices had left the audience by their topics. They
     /// may be ended and forgotten already.
     private func subscriptions(_ started: [Started], _ activity: ActivitySnapshot) -> Query {
@@ -237,7 +240,6 @@ struct StartResults: Sendable {
             SELECT a.activity_key, r.device_key, r.mode::subscription_mode, v.state, r.frequent, \(activity.newest),
                    CASE v.state WHEN 'due' THEN clock_timestamp() END, r.claimed_at, r.claimed_at + r.check_after,
                    \(unescaped: isLeaving(activity))
-                   OR (r.mode = 'token' AND \(unescaped: Continuations.isLeaving("r.device_key")))
             FROM unnest(
                 \(started.map(\.0.deviceKey)), \(started.map(\.mode)), \(started.map(\.0.frequent)),
                 \(started.map(\.0.claimedAt)), \(checks)

@@ -73,7 +73,12 @@ struct ContinuationTests {
 
     private func starts(_ world: World) -> Int { world.recorder.pushes(to: "5a01").count }
 
-    @Test("The new card is started with the newest state and without a sound, and the old one is ended at once")
+    /// The phone shows the new card, and says so.
+    private func reportNewCard(_ world: World, _ token: String = "bb01", known: Revision = 1, card: String = "B") async throws {
+        try await world.follow("d1", token: token, known: known, generation: 8, card: card)
+    }
+
+    @Test("The new card is started with the newest state and without a sound. Once it is reported, the old one is ended")
     func continued() async throws {
         try await withCard { world in
             try await world.update(score: 3)
@@ -88,7 +93,7 @@ struct ContinuationTests {
             #expect(pushes.map(\.event) == ["update", "start"])
             #expect(pushes.map(\.score) == [3, 3])
             #expect(pushes.map(\.alert) == [nil, "Kick-off"])
-            #expect(try await world.subscription("d1") == "waiting_for_token")
+            try await reportNewCard(world, known: 2)
             #expect(try await world.orchestrator.dueWork.look().due.contains(.cards))
             try await watch(world)
             let end = try #require(world.recorder.take().first)
@@ -100,6 +105,25 @@ struct ContinuationTests {
             try await watch(world)
             try await world.settle()
             #expect(world.recorder.take().isEmpty)
+        }
+    }
+
+    @Test("If no phone shows the new card, the old one goes on with all changes")
+    func unseen() async throws {
+        try await withCard { world in
+            try await handOver(world)
+            _ = world.recorder.take()
+            for score: Int64 in 1...2 {
+                try await world.update(score: score)
+                try await world.settle()
+                try await watch(world)
+                try await world.pass(1_000)
+            }
+            #expect(world.recorder.take().map(\.destination) == ["aa01", "aa01"])
+            try await world.end()
+            try await world.settle()
+            #expect(world.recorder.take().map(\.event) == ["end"])
+            #expect(starts(world) == 0)
         }
     }
 
@@ -122,8 +146,8 @@ struct ContinuationTests {
     func reports() async throws {
         try await withCard { world in
             try await handOver(world)
-            try await watch(world)
             try await world.follow("d1", token: "bb01", known: 1, generation: 1, card: "B")
+            try await watch(world)
             try await world.follow("d1", token: "aa02", generation: 8, card: "A")
             try await world.report("d1", .ended, generation: 9, card: "A")
             _ = world.recorder.take()
@@ -137,6 +161,7 @@ struct ContinuationTests {
             #expect(ends.map(\.event) == ["end"])
             // The next one is continued, too.
             try await handOver(world)
+            try await reportNewCard(world, "cc01", known: 2, card: "C")
             try await watch(world)
             #expect(world.recorder.take().map(\.destination) == ["bb01", "5a01", "bb01"])
         }
@@ -154,26 +179,22 @@ struct ContinuationTests {
     @Test("A report of the old card during the hand-over leaves the new card its row", arguments: [false, true])
     func besideHandOver(isEnd: Bool) async throws {
         try await withCard { world in
-            try await begin(world)
-            try await world.pass(11)
+            try await handOver(world)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 try await world.database.withTransaction { connection in
                     // The hand-over waits for the old card, and the report behind it.
                     _ = try await connection.query("SELECT FROM subscriptions FOR UPDATE")
-                    group.addTask { try await world.settle() }
+                    // The app counts anew for each card.
+                    group.addTask { try await world.follow("d1", token: "bb01", known: 1, generation: 1, card: "B") }
                     try await world.someoneWaits()
                     group.addTask { try await reportLate(world, isEnd: isEnd) }
-                    try await world.someoneWaits(atLeast: 2)
                 }
                 try await group.waitForAll()
             }
-            #expect(try await world.subscription("d1") == "waiting_for_token")
+            #expect(try await world.tables.card(of: "d1")?.token == "bb01")
             _ = world.recorder.take()
             try await watch(world)
             #expect(world.recorder.take().map(\.destination) == [isEnd ? "aa01" : "aa02"])
-            // The app counts anew for each card.
-            try await world.follow("d1", token: "bb01", known: 1, generation: 1, card: "B")
-            #expect(try await world.tables.card(of: "d1")?.token == "bb01")
         }
     }
 
@@ -181,8 +202,8 @@ struct ContinuationTests {
     func reportedLate(isEnd: Bool) async throws {
         try await withCard { world in
             try await handOver(world)
+            try await reportNewCard(world)
             try await watch(world)
-            try await world.follow("d1", token: "bb01", known: 1, generation: 8, card: "B")
             try await world.settle()
             try await begin(world)
             try await dieWithStart(world)
@@ -206,8 +227,9 @@ struct ContinuationTests {
             try await world.settle()
             try await world.pass(11)
             try await world.settle()
-            try await watch(world)
             #expect(starts(world) == 1)
+            try await reportNewCard(world)
+            try await watch(world)
             #expect(world.recorder.pushes(to: "aa02").map(\.event).last == "end")
         }
     }
@@ -380,6 +402,7 @@ struct ContinuationTests {
             #expect(world.recorder.take().map(\.destination) == ["aa01"])
             try await world.register("d1", token: "5a01", user: "ada")
             try await handOver(world, after: 301)
+            try await reportNewCard(world, known: 2)
             try await watch(world)
             // The old card is asked again, too.
             #expect(world.recorder.take().map(\.event) == ["update", "start", "end"])
@@ -394,8 +417,8 @@ struct ContinuationTests {
         }) { world in
             try await world.register("d1", token: "5a01", user: "ada", deviceToken: "de01")
             try await handOver(world)
+            try await reportNewCard(world)
             try await watch(world)
-            try await world.follow("d1", token: "bb01", known: 1, generation: 8, card: "B")
             try await world.settle()
             #expect(starts(world) == 1)
             _ = world.recorder.take()
@@ -417,6 +440,7 @@ struct ContinuationTests {
             try await dieWithStart(world)
             try await world.pass(121)
             try await world.settle()
+            try await reportNewCard(world)
             try await watch(world)
             #expect(starts(world) == 1)
             #expect(world.recorder.take().map(\.event) == ["update", "start", "end"])
@@ -445,6 +469,7 @@ struct ContinuationTests {
     func diesBeforeEnd() async throws {
         try await withCard { world in
             try await handOver(world)
+            try await reportNewCard(world)
             _ = world.recorder.take()
             let other = world.sibling()
             world.recorder.answer("aa01", with: .noAnswer)
@@ -470,11 +495,23 @@ struct ContinuationTests {
         }
         try await withCard { world in
             try await handOver(world)
+            try await reportNewCard(world)
             _ = world.recorder.take()
             try await world.end()
             try await world.settle()
             try await watch(world)
-            #expect(world.recorder.take().map(\.destination) == ["aa01"])
+            #expect(world.recorder.take().map(\.destination) == ["bb01", "aa01"])
+        }
+        try await withCard { world in
+            try await handOver(world)
+            _ = world.recorder.take()
+            try await world.end()
+            try await world.settle()
+            // Then the new card stands alone with the last state.
+            try await reportNewCard(world)
+            try await world.settle()
+            try await watch(world)
+            #expect(world.recorder.take().map(\.destination) == ["aa01", "bb01", "aa01"])
         }
     }
 
@@ -512,6 +549,7 @@ struct ContinuationTests {
             try await both { try await $0.settle() }
             try await world.pass(1)
             try await world.settle()
+            try await reportNewCard(world)
             try await both { _ = try await $0.watchCards() }
             #expect(starts(world) == 1)
             #expect(world.recorder.pushes(to: "aa01").filter { $0.event == "end" }.count == 1)
