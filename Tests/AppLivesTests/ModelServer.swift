@@ -291,7 +291,8 @@ final class ModelServer: LifeServer {
     /// Tally asks Apple for the card before it continues it.
     private func continuation(of card: Card, on device: String) -> Double? {
         let end = card.startedAt + Life.longestCard
-        guard let continueAfterHours, !card.isContinued, let token = card.token, !dead.contains(token), !card.isPending, now < end,
+        guard let continueAfterHours, !card.isContinued, let token = card.token, !dead.contains(token), !card.isPending,
+            now < end,
             devices[device]?.startTokens["Game"] != nil
         else { return nil }
         let time = max(card.startedAt + Double(continueAfterHours) * 3600, card.reportedAt + Self.rest)

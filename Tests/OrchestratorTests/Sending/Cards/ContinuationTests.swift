@@ -74,11 +74,16 @@ struct ContinuationTests {
     private func starts(_ world: World) -> Int { world.recorder.pushes(to: "5a01").count }
 
     /// The phone shows the new card, and says so.
-    private func reportNewCard(_ world: World, _ token: String = "bb01", known: Revision = 1, card: String = "B") async throws {
+    private func reportNewCard(
+        _ world: World,
+        _ token: String = "bb01",
+        known: Revision = 1,
+        card: String = "B"
+    ) async throws {
         try await world.follow("d1", token: token, known: known, generation: 8, card: card)
     }
 
-    @Test("The new card is started with the newest state and without a sound. Once it is reported, the old one is ended")
+    @Test("The new card is started with the newest state and without a sound. Its report ends the old one")
     func continued() async throws {
         try await withCard { world in
             try await world.update(score: 3)
