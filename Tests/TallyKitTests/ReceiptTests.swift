@@ -246,6 +246,22 @@ struct ReceiptTests {
         #expect(life.sent.map(\.subject) == [.receipts, .activity("final"), .receipts])
     }
 
+    @Test("are sent again if their answer comes after that to the report of their card, which left later")
+    func overtaken() {
+        var life = onScreen()
+        life.appear("card-1", token: nil, revision: 1)
+        life.pass(10)
+        life.reading.cards[0].updateToken = "aa"
+        life.handle(.card(life.reading.cards[0]))
+        #expect(life.onTheWay.map(\.subject) == [.receipts, .activity("final")])
+        let receipts = life.onTheWay.removeFirst()
+        life.answer()
+        life.onTheWay.insert(receipts, at: 0)
+        life.answerAll()
+        life.pass(10)
+        #expect(life.sent.map(\.subject) == [.receipts, .activity("final"), .receipts])
+    }
+
     @Test("leave with a ticket that names the activities of all, if it names any")
     func named() throws {
         var life = onScreen()

@@ -47,10 +47,14 @@ extension Machine {
         (0...longestAge).contains(now - since) ? Int((now - since) * 1000) : nil
     }
 
-    /// What came of receipts. A card that shows another revision by now still has to report that.
+    /// What came of receipts. A card that shows another revision by now still has to report that. Receipts that left before
+    /// the report of their card are sent again: Tally may have taken them for the card that this one continues.
     mutating func settleReceipts(of flight: Flight, _ outcome: Shown.Outcome) {
         guard case .receipts(let receipts) = flight.report.news else { return }
-        for receipt in receipts where memory.cards[receipt.card]?.shown?.revision == receipt.revision {
+        for receipt in receipts {
+            guard let card = memory.cards[receipt.card], card.shown?.revision == receipt.revision,
+                card.reported ?? 0 < flight.report.number
+            else { continue }
             memory.cards[receipt.card]?.shown?.outcome = outcome
         }
     }
