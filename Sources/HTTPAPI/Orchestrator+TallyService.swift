@@ -7,5 +7,6 @@ package import Webhooks
 extension Orchestrator: TallyService {}
 extension Registry: RegistryService {}
 extension Channels: ChannelService {}
+extension DeliveryStore: HaltService {}
 extension Record: RecordService {}
 extension Webhooks: WebhookService {}

@@ -94,6 +94,19 @@ package protocol ChannelService: Sendable {
     func delete(_ app: BundleID, _ id: ChannelID) async throws
 }
 
+/// What the routes ask about halted sending.
+package protocol HaltService: Sendable {
+    /// Warnings for operators, for `/health/ready`. It must return within the timeout of a probe.
+    ///
+    /// - Throws: The error that keeps the daemon from working.
+    func warnings() async throws -> [String]
+
+    /// The environments of an app for which sending is halted.
+    func halts(of app: BundleID, _ page: PageRequest) async throws -> Page<HaltResource>
+    /// Resumes halted sending. `reviving` decides whether tokens that were rejected meanwhile are tried again.
+    func liftHalt(_ app: BundleID, _ environment: APNSEnvironment, reviving: Bool) async throws
+}
+
 /// What the routes ask of the record.
 package protocol RecordService: Sendable {
     /// The audit log, newest first, or only the entries of one app.

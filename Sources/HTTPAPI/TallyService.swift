@@ -11,29 +11,22 @@ package import Store
 package protocol TallyService: Sendable {
     associatedtype RegistryRoom: RegistryService
     associatedtype ChannelRoom: ChannelService
+    associatedtype HaltRoom: HaltService
     associatedtype RecordRoom: RecordService
     associatedtype WebhookRoom: WebhookService
 
     var registry: RegistryRoom { get }
     var channelRoom: ChannelRoom { get }
+    var deliveryStore: HaltRoom { get }
     var record: RecordRoom { get }
     var webhookRoom: WebhookRoom { get }
 
     /// The answer for an error that is not a `Problem`: 503 for an outage, nil for a bug.
     func problem(for error: any Error) -> Problem?
 
-    /// Warnings for operators, for `/health/ready`. It must return within the timeout of a probe.
-    ///
-    /// - Throws: The error that keeps the daemon from working.
-    func warnings() async throws -> [String]
-
     // MARK: Apps
 
     func deleteApp(_ id: BundleID) async throws
-    /// The environments of an app for which sending is halted.
-    func halts(of app: BundleID, _ page: PageRequest) async throws -> Page<HaltResource>
-    /// Resumes halted sending. `reviving` decides whether tokens that were rejected meanwhile are tried again.
-    func liftHalt(_ app: BundleID, _ environment: APNSEnvironment, reviving: Bool) async throws
 
     /// Checks everything that sending depends on. `installation`: whether to include checks that concern more than one
     /// app.

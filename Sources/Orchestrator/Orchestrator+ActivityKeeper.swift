@@ -7,7 +7,7 @@ package import Store
 
 extension Orchestrator: ActivityKeeper {
     package func startActivities(on deviceKeys: [Int64], after statements: [Query], isReport: Bool) async throws {
-        try await enrol(deviceKeys: deviceKeys, after: statements, isReport: isReport)
+        try await deliveryStore.enrol(deviceKeys: deviceKeys, after: statements, isReport: isReport)
     }
 
     package func endCards(_ cards: [CardKey], on connection: PostgresConnection) async throws {
@@ -15,7 +15,7 @@ extension Orchestrator: ActivityKeeper {
     }
 
     package func readmit(_ deviceKey: Int64, on connection: PostgresConnection) async throws {
-        try await AppVersionAdmission(orchestrator: self).readmit(deviceKey, on: connection)
+        try await AppVersionAdmission(registry: registry).readmit(deviceKey, on: connection)
     }
 
     package func deleteActivities(of app: BundleID) async throws {

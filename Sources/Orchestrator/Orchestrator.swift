@@ -27,14 +27,10 @@ package final class Orchestrator: Sendable {
     package let registry: Registry
     /// The clock by which tickets expire.
     let clock: DatabaseClock
-    let wakeUps = WakeUps()
-    let dueWork: DueWork
+    /// What waits to be sent.
+    package let deliveryStore: DeliveryStore
+    let delivery: DeliveryRoom
     let intake: Intake
-    let segments: SegmentStore
-    let changes: ChangeStore
-    let ledger: BudgetLedger
-    let halts: SendingHalts
-    let deliveries: DeliveryTimes
     package let channelRoom: Channels
     package let record: Record
     /// The unchanging facts of activities, by their ids.
@@ -54,29 +50,12 @@ package final class Orchestrator: Sendable {
         metrics: any MetricsFactory = MetricsSystem.factory
     ) {
         store = Store(database: database, masterKeys: masterKeys, settings: settings, logger: logger)
-        halts = SendingHalts(
-            database: database,
-            batchSize: settings.stretchSize,
-            pushLease: QueuedPush.lease(settings),
-            uptime: settings.uptime,
-            logger: logger
-        )
+        deliveryStore = DeliveryStore(store: store, metrics: metrics)
         self.sender = sender
         doctor = Doctor(store: store, hosts: sender)
         clock = DatabaseClock(database: database, now: { settings.now() })
-        registry = Registry(store: store, clock: clock, wake: { [wakeUps] in wakeUps.signal() })
-        // Twice, so that every other daemon has looked for work meanwhile.
-        segments = SegmentStore(
-            database: database,
-            lease: settings.lease,
-            patience: settings.pollInterval * 2,
-            crowd: settings.stretchSize
-        )
-        intake = Intake(database: database, wakeUps: wakeUps, skews: store.skews, segments: segments, logger: logger)
-        changes = ChangeStore(database: database, skews: store.skews)
-        ledger = BudgetLedger(database: database)
-        dueWork = DueWork(database: database, settings: settings, logger: logger)
-        deliveries = DeliveryTimes(factory: metrics)
+        registry = Registry(store: store, clock: clock, wake: { [wakeUps = deliveryStore.wakeUps] in wakeUps.signal() })
+        intake = Intake(store: store, work: deliveryStore)
         partitions = PartitionKeeper(database: database, uptime: settings.uptime, logger: logger)
         record = Record(database: database, settings: settings, logger: logger)
         webhookRoom = Webhooks(
@@ -85,20 +64,27 @@ package final class Orchestrator: Sendable {
             partitions: partitions,
             clock: clock,
             sender: webhooks,
-            isDue: { [dueWork] in dueWork.isDue(.webhooks) }
+            isDue: { [dueWork = deliveryStore.dueWork] in dueWork.isDue(.webhooks) }
         )
         counter = DeliveryCounter(database: database)
         channelRoom = Channels(
             store: store,
             apple: sender,
             metrics: metrics,
-            deletions: dueWork.signals(of: .channelDeletions),
-            losses: dueWork.signals(of: .lostChannels),
-            wake: { [wakeUps] in wakeUps.signal() },
+            deletions: deliveryStore.dueWork.signals(of: .channelDeletions),
+            losses: deliveryStore.dueWork.signals(of: .lostChannels),
+            wake: { [wakeUps = deliveryStore.wakeUps] in wakeUps.signal() },
             followers: { [counter] keys in
                 let counts = try await counter.cards(of: Dictionary(uniqueKeysWithValues: keys.map { ($0, nil) }))
                 return counts.mapValues(\.followers)
             }
+        )
+        delivery = DeliveryRoom(
+            store: store,
+            work: deliveryStore,
+            sender: sender,
+            registry: registry,
+            channels: channelRoom
         )
         facts = ExpiringCache(lifetime: .seconds(60), limit: 100_000) { ContinuousClock().now }
     }
@@ -112,16 +98,16 @@ package final class Orchestrator: Sendable {
         [
             // Stops last: it writes what the others did to their end.
             store.timelineWriter,
-            Dispatcher(orchestrator: self),
-            dueWork,
-            WorkNotifications(orchestrator: self),
+            delivery.dispatcher,
+            deliveryStore.dueWork,
+            deliveryStore.notifications,
             channelRoom.duty,
-            CardWatcher(orchestrator: self),
+            delivery.cardWatcher,
             ScheduleRunner(orchestrator: self),
-            PushQueue(orchestrator: self),
+            delivery.pushQueue,
             RetentionDuty(orchestrator: self),
             registry.duty,
-            HaltPatrol(orchestrator: self),
+            deliveryStore.haltPatrol,
             doctor.gauges,
             record.feed,
             webhookRoom.duty,
@@ -140,6 +126,9 @@ extension Orchestrator {
     var signing: SigningIdentities { store.signing }
     var timeline: Timeline { store.timeline }
     var skews: ClockSkewWatch { store.skews }
+    var dueWork: DueWork { deliveryStore.dueWork }
+    var wakeUps: WakeUps { deliveryStore.wakeUps }
+    var segments: SegmentStore { deliveryStore.segments }
 
     /// The answer for an error that is not the caller's fault (``Store/problem(for:)``).
     package func problem(for error: any Error) -> Problem? { Store.problem(for: error) }

@@ -178,7 +178,7 @@ final class RealTally: LifeServer {
             .sorted { ($0.activityKey, $0.segment) < ($1.activityKey, $1.segment) }
         for lease in leases {
             let segments = [LeasedSegment(lease: lease)]
-            _ = await SegmentGroup(orchestrator: orchestrator, slot: nil, segments: segments).run()
+            _ = await SegmentGroup(room: orchestrator.delivery, slot: nil, segments: segments).run()
         }
     }
 

@@ -154,6 +154,16 @@ extension Orchestrator {
         try await channelRoom.channel(app, id)
     }
 
+    package func halts(of app: BundleID, _ page: PageRequest) async throws -> Page<HaltResource> {
+        try await deliveryStore.halts(of: app, page)
+    }
+
+    package func liftHalt(_ app: BundleID, _ environment: APNSEnvironment, reviving: Bool) async throws {
+        try await deliveryStore.liftHalt(app, environment, reviving: reviving)
+    }
+
+    package func warnings() async throws -> [String] { try await deliveryStore.warnings() }
+
     package func putWebhook(
         _ app: BundleID,
         _ id: WebhookID,

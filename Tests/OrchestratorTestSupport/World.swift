@@ -31,7 +31,7 @@ package struct World: Sendable {
             if leases.isEmpty { return }
             for lease in leases {
                 let segments = [LeasedSegment(lease: lease)]
-                _ = await SegmentGroup(orchestrator: orchestrator, slot: nil, segments: segments).run()
+                _ = await SegmentGroup(room: orchestrator.delivery, slot: nil, segments: segments).run()
             }
         }
         Issue.record("The segments never come to rest.", sourceLocation: sourceLocation)
@@ -42,9 +42,9 @@ package struct World: Sendable {
     ///
     /// - Returns: How many there were.
     package func watchCards() async throws -> Int {
-        let old = try await OldCards.claim(orchestrator)
+        let old = try await OldCards.claim(orchestrator.delivery)
         await old.send()
-        let look = try await CardWatcher(orchestrator: orchestrator).look(mostWakes: CardWatcher.wakesAtOnce)
+        let look = try await CardWatcher(room: orchestrator.delivery).look(mostWakes: CardWatcher.wakesAtOnce)
         await withDiscardingTaskGroup { group in
             for wakes in look.wakes {
                 group.addTask { await wakes.send() }

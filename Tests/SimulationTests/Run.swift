@@ -183,14 +183,14 @@ extension Universe {
     private func lookAfter(_ orchestrator: Orchestrator) async throws {
         while try await ScheduleRunner(orchestrator: orchestrator).runDue() {}
         // One activity after the other, so that one seed is one order of pushes.
-        if hasContinuations { try await OldCards.claim(orchestrator).send(atOnce: 1) }
-        let look = try await CardWatcher(orchestrator: orchestrator).look(mostWakes: CardWatcher.wakesAtOnce)
+        if hasContinuations { try await OldCards.claim(orchestrator.delivery).send(atOnce: 1) }
+        let look = try await CardWatcher(room: orchestrator.delivery).look(mostWakes: CardWatcher.wakesAtOnce)
         for wakes in look.wakes { await wakes.send() }
         let sweeper = ChannelSweeper(room: orchestrator.channelRoom)
         try await sweeper.sweepDue()
         try await sweeper.deleteDue()
-        try await orchestrator.halts.share()
-        try await HaltPatrol(orchestrator: orchestrator).look()
+        try await orchestrator.deliveryStore.halts.share()
+        try await HaltPatrol(room: orchestrator.deliveryStore).look()
     }
 
     /// What a worker does, apart from keeping its lease: time passes between its steps as the simulation says.
@@ -203,7 +203,7 @@ extension Universe {
                 apple.with { _ = $0.brokenTurns.insert(turn.number) }
                 // Where the lease is lost, another daemon goes on.
                 if !(error is LeaseLost) {
-                    await SegmentWorker(orchestrator: orchestrator, slot: nil, lease: lease).rescue()
+                    await SegmentWorker(room: orchestrator.delivery, slot: nil, lease: lease).rescue()
                 }
             }
         }
@@ -211,7 +211,7 @@ extension Universe {
 
     /// Serves one segment as its group does, but for the timers by which a group stores answers and keeps leases.
     private static func work(on lease: SegmentLease, of orchestrator: Orchestrator) async throws {
-        let group = SegmentGroup(orchestrator: orchestrator, slot: nil, segments: [LeasedSegment(lease: lease)])
+        let group = SegmentGroup(room: orchestrator.delivery, slot: nil, segments: [LeasedSegment(lease: lease)])
         if let broadcast = try await orchestrator.segments.plainBroadcasts(among: [lease]).first {
             let outcome = try await group.push(broadcast)
             if outcome.isAccepted {
@@ -230,7 +230,7 @@ extension Universe {
             return
         }
         guard let ring = try await orchestrator.segments.smallRings(among: [lease]).first else {
-            _ = try await SegmentWorker(orchestrator: orchestrator, slot: nil, lease: lease).work()
+            _ = try await SegmentWorker(room: orchestrator.delivery, slot: nil, lease: lease).work()
             return
         }
         let exceptions = try await group.push(ring)

@@ -3,7 +3,7 @@ package import ActivityModel
 import Postgres
 import Store
 
-extension Orchestrator {
+extension DeliveryStore {
     /// Resumes sending for an app and environment. APNs had rejected too many tokens there (promise 9).
     ///
     /// With very many rejected tokens it returns before sending resumes, and ``HaltPatrol`` does the rest.
@@ -57,6 +57,6 @@ extension Orchestrator {
             Sending is halted for \(halts) \(halts == 1 ? "environment of an app" : "environments of apps"): too many answers \
             were rejections of tokens. 'tally doctor' says which.
             """
-        return (halts > 0 ? [halted] : []) + [skews.warning].compactMap(\.self)
+        return (halts > 0 ? [halted] : []) + [store.skews.warning].compactMap(\.self)
     }
 }

@@ -2,7 +2,7 @@ import APNSTransport
 import ActivityModel
 import Store
 
-extension Orchestrator {
+extension DeliveryRoom {
     /// Sends a batch and counts the answers of APNs for the halts. All pushes to tokens leave here.
     ///
     /// `devices` are the keys of the devices of the tokens, in their order; nil if unknown.

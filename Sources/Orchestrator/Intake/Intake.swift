@@ -18,11 +18,13 @@ final class Intake: Service, CustomStringConvertible {
     /// Accepted in the order of each device, as reports of cards are.
     let registrations: GroupedWork<ReportedCard.Device, RegistrationGroup.Request, StoredReport>
     /// Stored in the order of each device.
-    let receipts: GroupedWork<ReportedCard.Device, ReceiptGroup.Request, [ReceiptGroup.Shown]>
+    let receipts: GroupedWork<ReportedCard.Device, ReceiptGroup.Request, [DeliveryTimes.Shown]>
     /// Facts of activities; nil for an id that names none.
     let facts: GroupedWork<ActivityFacts.Name, ActivityFacts.Name, ActivityFacts?>
 
-    init(database: Database, wakeUps: WakeUps, skews: ClockSkewWatch, segments: SegmentStore, logger: Logger) {
+    init(store: Store, work: DeliveryStore) {
+        let (database, skews, logger) = (store.database, store.skews, store.logger)
+        let (wakeUps, segments) = (work.wakeUps, work.segments)
         starts = GroupedWork(
             "accepting starts",
             .init(groupSize: 100, lanes: 3, worthALane: 16, takesWholeLines: false),

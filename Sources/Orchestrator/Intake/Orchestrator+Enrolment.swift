@@ -2,7 +2,7 @@ import ActivityModel
 import Postgres
 import Store
 
-extension Orchestrator {
+extension DeliveryStore {
     /// Turns the next stretch of an audience that has changed into starts that are due now.
     ///
     /// Runs after the commit that changed the audience. A device that registers at the same moment is seen here, or
@@ -21,7 +21,7 @@ extension Orchestrator {
         after place: AudienceStretch.Place,
         under lease: SegmentLease
     ) async throws -> AudienceStretch.Enrolled {
-        let stretch = AudienceStretch(activityKey: lease.activityKey, after: place, size: settings.stretchSize)
+        let stretch = AudienceStretch(activityKey: lease.activityKey, after: place, size: store.settings.stretchSize)
         return try await seeingDeletions {
             // The erasure of a user locks devices before activities.
             try await database.withYieldingTransaction { connection in

@@ -8,7 +8,7 @@ import Synchronization
 /// Each is sent the newest state, with the newest alert that it has not heard; or before it the oldest must-deliver
 /// change that it is owed (promise 4).
 struct CatchUpTurn: Sendable {
-    let orchestrator: Orchestrator
+    let room: DeliveryRoom
     /// Nil where no worker of the dispatcher does this.
     let slot: WorkerSlot?
     let lease: SegmentLease
@@ -24,7 +24,7 @@ struct CatchUpTurn: Sendable {
 
     func run() async throws -> SegmentWorker.Turn {
         // Each row is written in one transaction with the others: few, or changes wait for it.
-        let limit = activity.batch(min(RingWalk.batchSize, orchestrator.settings.stretchSize))
+        let limit = activity.batch(min(RingWalk.batchSize, room.settings.stretchSize))
         let due = try await nextPage(limit).filter { $0.canDecode || $0.leaving || activity.state == .ended }
         guard !due.isEmpty else { return .idle }
         let leaving = due.filter(\.leaving)
@@ -33,7 +33,7 @@ struct CatchUpTurn: Sendable {
         if !current.isEmpty {
             try await store([Destination.backOnRing(current, activity.key, activity.newest)], of: current)
         }
-        let pushes = TokenPushes(orchestrator: orchestrator, slot: slot, lease: lease, activity: activity)
+        let pushes = TokenPushes(room: room, slot: slot, lease: lease, activity: activity)
         for (revision, destinations) in try await owed(to: behind) {
             try await send(revision, to: destinations, pushes)
         }
@@ -72,7 +72,7 @@ struct CatchUpTurn: Sendable {
               AND EXISTS (SELECT FROM activities AS a WHERE a.activity_key = \(activity.key) AND a.revision = \(activity.newest))
             ORDER BY activity_key, mode, device_key LIMIT \(limit)
             """,
-            from: orchestrator.database
+            from: room.database
         )
     }
 
@@ -88,7 +88,7 @@ struct CatchUpTurn: Sendable {
 
     private func barriers(for destinations: [Destination]) async throws -> [Revision] {
         guard let least = destinations.map(\.heardRevision).min() else { return [] }
-        let rows = try await orchestrator.database.query(
+        let rows = try await room.database.query(
             """
             SELECT revision FROM changes
             WHERE activity_key = \(activity.key) AND must_deliver AND revision > \(least)
@@ -100,10 +100,10 @@ struct CatchUpTurn: Sendable {
     }
 
     private func send(_ revision: Revision, to destinations: [Destination], _ pushes: TokenPushes) async throws {
-        guard let change = try await orchestrator.changes.stamped(revision, under: lease) else { return }
+        guard let change = try await room.changes.stamped(revision, under: lease) else { return }
         var alerts: [Revision: OwedAlert] = [:]
         for heard in Set(destinations.map(\.heardRevision)) {
-            alerts[heard] = try await orchestrator.changes.newestAlert(activity.key, after: heard, upTo: revision)
+            alerts[heard] = try await room.changes.newestAlert(activity.key, after: heard, upTo: revision)
         }
         let (begun, exceptions) =
             try await pushes
@@ -133,10 +133,10 @@ struct CatchUpTurn: Sendable {
     ///
     /// - Returns: False if that has to wait: a newer stamp would break off the walk that tells the alert.
     private func assure(_ destinations: [Destination], _ pushes: TokenPushes) async throws -> Bool {
-        guard var change = try await orchestrator.changes.stamped(activity.newest, under: lease) else { return true }
+        guard var change = try await room.changes.stamped(activity.newest, under: lease) else { return true }
         if change.timestamp == progress.alertStamp {
             guard progress.carousel.lap == nil else { return false }
-            guard let anew = try await orchestrator.changes.stamped(activity.newest, under: lease, anew: true)
+            guard let anew = try await room.changes.stamped(activity.newest, under: lease, anew: true)
             else { return true }
             change = anew
         }
@@ -158,7 +158,7 @@ struct CatchUpTurn: Sendable {
 
     /// Ends cards while the activity still runs, and forgets them, also cards that can never be reached.
     private func dismiss(_ leaving: [Destination], _ pushes: TokenPushes) async throws {
-        guard let change = try await orchestrator.changes.stamped(activity.newest, under: lease) else { return }
+        guard let change = try await room.changes.stamped(activity.newest, under: lease) else { return }
         let (begun, exceptions) =
             try await pushes
             .send(
@@ -174,7 +174,7 @@ struct CatchUpTurn: Sendable {
         // A user who followed again meanwhile still had this card then, and was not enrolled. So enrol now, in a
         // transaction of its own: starts are locked before cards, and it sees everybody who followed before it began.
         try await seeingDeletions {
-            try await orchestrator.enrol(deviceKeys: begun.map(\.deviceKey), in: activity.key, isReport: false)
+            try await room.work.enrol(deviceKeys: begun.map(\.deviceKey), in: activity.key, isReport: false)
         }
     }
 
@@ -199,7 +199,7 @@ struct CatchUpTurn: Sendable {
             if !change.isSent { changes.append(ChangeStore.markSent(revision, of: activity.key)) }
             carousel.served(revision)
         }
-        try await orchestrator.segments.store(
+        try await room.segments.store(
             [.planningOnce] + changes + CardKey.hold(cards) + statements,
             alertStamp: alertStamp,
             carousel == progress.carousel ? nil : carousel,

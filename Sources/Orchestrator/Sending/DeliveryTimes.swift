@@ -25,6 +25,14 @@ final class DeliveryTimes: Sendable {
     private let factory: any MetricsFactory
     private let timers = Mutex<[Label: Timer]>([:])
 
+    /// A revision that a card was seen to show.
+    struct Shown: Sendable, Hashable {
+        let environment: APNSEnvironment
+        let urgency: Urgency
+        /// From the accept of the revision.
+        let delay: Duration
+    }
+
     init(factory: any MetricsFactory) {
         self.factory = factory
     }
@@ -36,7 +44,7 @@ final class DeliveryTimes: Sendable {
     }
 
     /// An app saw a revision on a card.
-    func record(_ shown: ReceiptGroup.Shown) {
+    func record(_ shown: Shown) {
         let label = Label(
             name: "tally_shown_seconds",
             environment: shown.environment,

@@ -7,18 +7,18 @@ import Synchronization
 ///
 /// Work that this process accepted comes leased already, or is seen at once; ``DueWork`` finds all other work.
 struct Dispatcher: Service, CustomStringConvertible {
-    let orchestrator: Orchestrator
+    let room: DeliveryRoom
 
     var description: String { "dispatcher" }
 
-    private var wakeUps: WakeUps { orchestrator.wakeUps }
+    private var wakeUps: WakeUps { room.wakeUps }
 
     func run() async {
-        let slots = WorkerSlots(orchestrator.settings.concurrentSegments, wakeUps: wakeUps)
+        let slots = WorkerSlots(room.settings.concurrentSegments, wakeUps: wakeUps)
         let size = GroupSize()
         // Workers notice the shutdown themselves: they finish the batch that is out and give their lease back.
         await withDiscardingTaskGroup { workers in
-            workers.addTask { await orchestrator.dueWork.each(.segments, "look for work") { wakeUps.signal() } }
+            workers.addTask { await room.dueWork.each(.segments, "look for work") { wakeUps.signal() } }
             workers.addTask { await lookAfterWorkers(slots) }
             for await _ in wakeUps.signals.cancelOnGracefulShutdown() {
                 while slots.free > 0 {
@@ -43,7 +43,7 @@ struct Dispatcher: Service, CustomStringConvertible {
             }
         }
         // Without a database the leases expire.
-        try? await orchestrator.segments.release(wakeUps.close().map(\.lease))
+        try? await room.segments.release(wakeUps.close().map(\.lease))
     }
 
     /// Has a group served.
@@ -56,7 +56,7 @@ struct Dispatcher: Service, CustomStringConvertible {
     ) {
         let slot = slots.take(isFurther: isFurther, holding: segments.count)
         workers.addTask {
-            let outcome = await SegmentGroup(orchestrator: orchestrator, slot: slot, segments: segments).run()
+            let outcome = await SegmentGroup(room: room, slot: slot, segments: segments).run()
             size.learn(from: outcome)
             slots.giveBack(slot)
             if outcome.mayHaveMore { wakeUps.signal() } else { wakeUps.goOn() }
@@ -65,14 +65,14 @@ struct Dispatcher: Service, CustomStringConvertible {
 
     /// Takes back the slots of workers that only wait, and the leases that no worker was free for.
     private func lookAfterWorkers(_ slots: WorkerSlots) async {
-        let settings = orchestrator.settings
+        let settings = room.settings
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 if slots.takeBackSilent() { self.wakeUps.goOn() }
                 do {
                     try await self.giveBackOverdue(at: .now)
                 } catch {
-                    self.orchestrator.logger.failed("cannot give leases back", error)
+                    self.room.logger.failed("cannot give leases back", error)
                 }
                 let pause = slots.isIdle ? settings.pollIntervalAtRest : settings.pollInterval
                 try? await Task.sleep(for: pause)  // throws only when cancelled
@@ -82,19 +82,19 @@ struct Dispatcher: Service, CustomStringConvertible {
 
     /// Gives back segments that were handed over and have waited for a worker for a quarter of their lease.
     func giveBackOverdue(at now: ContinuousClock.Instant) async throws {
-        let overdue = wakeUps.takeOverdue(since: now - orchestrator.settings.lease / 4)
+        let overdue = wakeUps.takeOverdue(since: now - room.settings.lease / 4)
         guard !overdue.isEmpty else { return }
-        try await orchestrator.segments.release(overdue.map(\.lease))
+        try await room.segments.release(overdue.map(\.lease))
         wakeUps.signalAll()
     }
 
     /// Nil if the database does not answer; ``DueWork`` reports due work again.
     private func claim(atMost limit: Int, takesFurtherRing: Bool) async -> [SegmentLease]? {
         do {
-            try await orchestrator.segments.takeAnnouncements()
-            return try await orchestrator.segments.claim(limit: limit, takesFurtherRing: takesFurtherRing)
+            try await room.segments.takeAnnouncements()
+            return try await room.segments.claim(limit: limit, takesFurtherRing: takesFurtherRing)
         } catch {
-            orchestrator.logger.failed("cannot look for work", error)
+            room.logger.failed("cannot look for work", error)
             return nil
         }
     }

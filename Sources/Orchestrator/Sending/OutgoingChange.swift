@@ -4,7 +4,7 @@ import Store
 
 /// A change on its way to update tokens: what its pushes have in common, whoever they go to.
 struct OutgoingChange: Sendable {
-    let orchestrator: Orchestrator
+    let room: DeliveryRoom
     /// Nil where no worker of the dispatcher does this.
     let slot: WorkerSlot?
     let lease: SegmentLease
@@ -50,20 +50,20 @@ struct OutgoingChange: Sendable {
 
     /// Sends to tokens, and takes down what became of it. `deviceKeys` are those of the tokens, in their order.
     func send(_ form: Form, to tokens: TokenBuffer, of deviceKeys: [Int64]) async -> BatchOutcome {
-        let outcome = await orchestrator.send(
+        let outcome = await room.send(
             PushBatch(
                 environment: activity.environment,
                 identity: identity,
                 headers: form.headers,
                 body: form.body,
                 tokens: tokens,
-                deadline: orchestrator.settings.pushDeadline,
+                deadline: room.settings.pushDeadline,
                 wantsReceipts: detail.wantsReceipts
             ),
             to: deviceKeys,
             slot: slot
         )
-        orchestrator.timeline.record(
+        room.timeline.record(
             TimelineSending(
                 activity: activity.names,
                 segment: lease.segment,
@@ -77,7 +77,7 @@ struct OutgoingChange: Sendable {
             outcome
         )
         if form.dropsAlert {
-            orchestrator.timeline.record(
+            room.timeline.record(
                 DroppedAlert(activity: activity.names, revision: form.revision),
                 phones: outcome.accepted
             )

@@ -5,7 +5,7 @@ import Store
 /// An activity that ended so long ago that no phone can show it any more. Gives up everything that is still owed to a
 /// phone, so that no retry runs for ever.
 struct PastActivity: Sendable {
-    let orchestrator: Orchestrator
+    let room: DeliveryRoom
     let lease: SegmentLease
     let range: RingRange
     let activity: ActivitySnapshot
@@ -16,18 +16,18 @@ struct PastActivity: Sendable {
     /// - Returns: Whether there may be more.
     func close() async throws -> Bool {
         // Reports lock cards in an order of their own.
-        let count = try await orchestrator.database.withYieldingTransaction { connection in
+        let count = try await room.database.withYieldingTransaction { connection in
             try await connection.commit([.planningOnce, self.cards])[1].count
         }
         guard lease.segment <= SegmentRows.firstRing else { return count > 0 }
-        _ = try await orchestrator.database.pipeline([
+        _ = try await room.database.pipeline([
             """
             UPDATE channels SET delete_at = clock_timestamp()
             WHERE activity_key = \(activity.key) AND state = 'ready' AND delete_at IS NULL
             """,
             ChannelRows.withdrawal(of: activity.key),
         ])
-        let abandonment = StartAbandonment(database: orchestrator.database, activityKey: activity.key)
+        let abandonment = StartAbandonment(database: room.database, activityKey: activity.key)
         let isMore = try await abandonment.run()
         return isMore || count > 0
     }

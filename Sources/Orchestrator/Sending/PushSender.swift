@@ -1,7 +1,7 @@
 package import APNSTransport
 package import Channels
 
-/// How the orchestrator sees the transport: batches out, answers back. Requests about channels are in `ChannelAPI`.
+/// How sending sees the transport: batches out, answers back. Requests about channels are in `ChannelAPI`.
 ///
 /// Every call returns by its deadline. An answer of APNs is a value, never an error.
 package protocol PushSender: APNSHosts, ChannelAPI {

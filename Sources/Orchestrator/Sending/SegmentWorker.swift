@@ -8,7 +8,7 @@ import Waiting
 ///
 /// One worker at a time serves a segment, so at most one push is in flight per destination (promise 4).
 struct SegmentWorker: Sendable {
-    let orchestrator: Orchestrator
+    let room: DeliveryRoom
     /// Nil where no worker of the dispatcher does this.
     let slot: WorkerSlot?
     let lease: SegmentLease
@@ -17,14 +17,14 @@ struct SegmentWorker: Sendable {
     private let place = CatchUpPlace()
     private let enrolment: AudienceEnrolment
 
-    init(orchestrator: Orchestrator, slot: WorkerSlot?, lease: SegmentLease) {
-        self.orchestrator = orchestrator
+    init(room: DeliveryRoom, slot: WorkerSlot?, lease: SegmentLease) {
+        self.room = room
         self.slot = slot
         self.lease = lease
-        enrolment = AudienceEnrolment(orchestrator: orchestrator, lease: lease)
+        enrolment = AudienceEnrolment(room: room, lease: lease)
     }
 
-    private var store: SegmentStore { orchestrator.segments }
+    private var store: SegmentStore { room.segments }
 
     /// The result of one look for work.
     enum Turn: Sendable {
@@ -73,9 +73,9 @@ struct SegmentWorker: Sendable {
     /// Says that the work has ended by an error, and leaves the segment for later.
     func failed(_ error: any Error) async {
         if error is LeaseLost {
-            orchestrator.logger.notice("lease lost", metadata: metadata)
+            room.logger.notice("lease lost", metadata: metadata)
         } else {
-            orchestrator.logger.error("segment failed", metadata: metadata.merging(["error": "\(error)"]) { $1 })
+            room.logger.error("segment failed", metadata: metadata.merging(["error": "\(error)"]) { $1 })
             await rescue()
         }
     }
@@ -86,7 +86,7 @@ struct SegmentWorker: Sendable {
     /// - Returns: Whether the segment, or another one, may be due.
     @discardableResult
     func work() async throws -> Bool {
-        let uptime = orchestrator.settings.uptime
+        let uptime = room.settings.uptime
         let end = uptime() + Self.longestWork
         while true {
             if Task.isShuttingDownGracefully {
@@ -98,8 +98,8 @@ struct SegmentWorker: Sendable {
             let wakesSeen = look.progress.wakes
             switch try await turnInTime(look) {
             case .worked:
-                if census.isOver(orchestrator.settings.ringSize), look.progress.rings < RingDivision.mostRings {
-                    try await RingDivision(orchestrator: orchestrator, lease: lease, range: look.progress.range).run()
+                if census.isOver(room.settings.ringSize), look.progress.rings < RingDivision.mostRings {
+                    try await RingDivision(room: room, lease: lease, range: look.progress.range).run()
                 }
                 if let slot, slot.mustYield || (slot.isWanted && uptime() >= end) {
                     try await store.queueAgain(lease)
@@ -113,8 +113,8 @@ struct SegmentWorker: Sendable {
             case .early(let delay):
                 if try await store.pause(lease, wakesSeen: wakesSeen, for: delay) { return false }
             case .failed(let reason):
-                let delay = orchestrator.settings.backoff.delay(afterFailures: look.progress.failures + 1)
-                orchestrator.logger.warning(
+                let delay = room.settings.backoff.delay(afterFailures: look.progress.failures + 1)
+                room.logger.warning(
                     "segment backs off",
                     metadata: metadata.merging(["reason": "\(reason)", "delay": "\(delay)"]) { $1 }
                 )
@@ -133,11 +133,11 @@ struct SegmentWorker: Sendable {
             // Broadcasts know no cards.
             if lease.isChannel { return look }
             if look.activity.areVersionsUnsettled {
-                try await VersionSettlement(orchestrator: orchestrator, lease: lease, range: look.progress.range).run()
+                try await VersionSettlement(room: room, lease: lease, range: look.progress.range).run()
             } else if look.activity.hasPendingCards {
-                let pageSize = orchestrator.settings.stretchSize
+                let pageSize = room.settings.stretchSize
                 let cards = PendingCards(activity: look.activity, range: look.progress.range, pageSize: pageSize)
-                try await cards.release(in: orchestrator.database)
+                try await cards.release(in: room.database)
             } else {
                 return look
             }
@@ -157,20 +157,20 @@ struct SegmentWorker: Sendable {
         let scope = HaltScope(app: look.activity.bundleID, environment: look.activity.environment)
         guard let halt = look.activity.halt else { return try await sendAll(look) }
         // A broadcast says nothing of tokens.
-        guard !lease.isChannel, try await orchestrator.halts.takeProbe(scope, halt, for: lease, look.progress.range)
+        guard !lease.isChannel, try await room.halts.takeProbe(scope, halt, for: lease, look.progress.range)
         else {
-            return .early(halt.wait(jitter: orchestrator.settings.jitter()))
+            return .early(halt.wait(jitter: room.settings.jitter()))
         }
         var probe = look
         probe.activity.isProbe = true
         do {
             let result = try await sendSome(probe)
-            let goesOn = try await orchestrator.halts.endProbe(scope, halt)
+            let goesOn = try await room.halts.endProbe(scope, halt)
             if goesOn { return .worked }
             if case .worked = result { return .early(.seconds(1)) }
             return result
         } catch {
-            _ = try await orchestrator.halts.endProbe(scope, halt)
+            _ = try await room.halts.endProbe(scope, halt)
             throw error
         }
     }
@@ -190,7 +190,7 @@ struct SegmentWorker: Sendable {
         if first.activity.state == .scheduled { return .idle }
         if first.activity.isPast {
             let past = PastActivity(
-                orchestrator: orchestrator,
+                room: room,
                 lease: lease,
                 range: first.progress.range,
                 activity: first.activity
@@ -199,7 +199,7 @@ struct SegmentWorker: Sendable {
         }
         if lease.isChannel {
             return try await ChannelTurn(
-                orchestrator: orchestrator,
+                room: room,
                 slot: slot,
                 lease: lease,
                 activity: first.activity,
@@ -223,7 +223,7 @@ struct SegmentWorker: Sendable {
     /// Abandons the starts that are left after the end, when nobody has to hear of it at once any more.
     private func abandonStarts(_ look: Look) async throws -> Turn {
         guard lease.isFirstRing, look.activity.state == .ended else { return .idle }
-        let abandonment = StartAbandonment(database: orchestrator.database, activityKey: lease.activityKey)
+        let abandonment = StartAbandonment(database: room.database, activityKey: lease.activityKey)
         return try await abandonment.run() ? .worked : .idle
     }
 
@@ -231,7 +231,7 @@ struct SegmentWorker: Sendable {
     private func starts(_ look: Look) async throws -> Turn {
         guard lease.isFirstRing, look.activity.state == .live, look.activity.mayHaveStarts else { return .idle }
         return try await StartTurn(
-            orchestrator: orchestrator,
+            room: room,
             slot: slot,
             lease: lease,
             activity: look.activity,
@@ -242,7 +242,7 @@ struct SegmentWorker: Sendable {
     private func catchUp(_ look: Look) async throws -> Turn {
         guard look.activity.mayHaveCards else { return .idle }
         return try await CatchUpTurn(
-            orchestrator: orchestrator,
+            room: room,
             slot: slot,
             lease: lease,
             progress: look.progress,
@@ -253,7 +253,7 @@ struct SegmentWorker: Sendable {
 
     private func ring(_ look: Look) async throws -> Turn {
         let ring = RingTurn(
-            orchestrator: orchestrator,
+            room: room,
             slot: slot,
             lease: lease,
             activity: look.activity,
@@ -268,20 +268,20 @@ struct SegmentWorker: Sendable {
     /// If the database does not answer, it retries while the work runs. Pushes that have left can still be answered and
     /// stored, if nobody takes the lease. Nothing new leaves without a look of its own.
     private func keepLease() async throws -> Never {
-        var pause = orchestrator.settings.lease / 3
+        var pause = room.settings.lease / 3
         while true {
             try await Task.sleep(for: pause)
             do {
                 try await store.renew(lease)
-                pause = orchestrator.settings.lease / 3
+                pause = room.settings.lease / 3
             } catch is LeaseLost {
                 throw LeaseLost()
             } catch {
-                orchestrator.logger.debug(
+                room.logger.debug(
                     "cannot prolong a lease",
                     metadata: metadata.merging(["error": "\(error)"]) { $1 }
                 )
-                pause = orchestrator.settings.lease / 12
+                pause = room.settings.lease / 12
             }
         }
     }
@@ -290,7 +290,7 @@ struct SegmentWorker: Sendable {
     func rescue() async {
         // Without a database the lease expires, and the work is still due.
         guard let progress = try? await store.renew(lease) else { return }
-        try? await store.backOff(lease, for: orchestrator.settings.backoff.delay(afterFailures: progress.failures + 1))
+        try? await store.backOff(lease, for: room.settings.backoff.delay(afterFailures: progress.failures + 1))
     }
 
     private var metadata: Logger.Metadata {

@@ -5,7 +5,7 @@ import Store
 
 /// Sends changes to lists of update tokens: one body per alert, one set of headers per priority.
 struct TokenPushes: Sendable {
-    let orchestrator: Orchestrator
+    let room: DeliveryRoom
     /// Nil where no worker of the dispatcher does this.
     let slot: WorkerSlot?
     let lease: SegmentLease
@@ -44,16 +44,16 @@ struct TokenPushes: Sendable {
         to pushes: [Push],
         fixedPriority: PushPriority? = nil
     ) async throws -> (begun: [Destination], exceptions: PushExceptions) {
-        var exceptions = PushExceptions(activityKey: activity.key, backoff: orchestrator.settings.backoff)
+        var exceptions = PushExceptions(activityKey: activity.key, backoff: room.settings.backoff)
         guard !pushes.isEmpty else { return ([], exceptions) }
         let outgoing = OutgoingChange(
-            orchestrator: orchestrator,
+            room: room,
             slot: slot,
             lease: lease,
             activity: activity,
             change: change,
-            identity: try await orchestrator.signing.identity(of: activity.bundleID, activity.environment),
-            detail: try await orchestrator.timeline.detail(of: activity.key, count: pushes.count)
+            identity: try await room.signing.identity(of: activity.bundleID, activity.environment),
+            detail: try await room.timeline.detail(of: activity.key, count: pushes.count)
         )
         let groups = try await groups(pushes, of: change, fixedPriority)
         let begun = try await withThrowingTaskGroup(of: PushExceptions.self) { tasks in
@@ -61,7 +61,7 @@ struct TokenPushes: Sendable {
             for start in stride(from: 0, to: pushes.count, by: Self.sliceSize) {
                 // The slices before may have waited for their answers, or still do. The stamp and the priority may have
                 // waited for the accept of an end.
-                guard try await orchestrator.segments.mayGoOn(lease, with: activity, isFirst: start == 0) else { break }
+                guard try await room.segments.mayGoOn(lease, with: activity, isFirst: start == 0) else { break }
                 let slice = start..<min(start + Self.sliceSize, pushes.count)
                 for (group, members) in Dictionary(grouping: slice, by: { groups[$0] }) {
                     let form = outgoing.form(
@@ -87,7 +87,7 @@ struct TokenPushes: Sendable {
             for try await some in tasks { exceptions.add(some) }
             return begun
         }
-        exceptions.tellRefusal(to: orchestrator.logger)
+        exceptions.tellRefusal(to: room.logger)
         return (pushes[..<begun].map(\.destination), exceptions)
     }
 
@@ -106,7 +106,7 @@ struct TokenPushes: Sendable {
                 if let fixedPriority {
                     priorities[key] = fixedPriority
                 } else {
-                    priorities[key] = try await orchestrator.ledger.latePriority(of: change, key, in: activity)
+                    priorities[key] = try await room.ledger.latePriority(of: change, key, in: activity)
                 }
             }
             groups.append(

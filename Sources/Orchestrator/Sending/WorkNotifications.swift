@@ -18,12 +18,14 @@ struct WorkNotifications: Service, CustomStringConvertible {
 
     private static func announcement(from daemon: String) -> Query { "SELECT pg_notify('tally_work', \(daemon))" }
 
-    let orchestrator: Orchestrator
+    let database: Database
+    let wakeUps: WakeUps
     /// Identifies this daemon's own notifications.
     private let name = String(UInt64.random(in: .min ... .max), radix: 16)
 
-    init(orchestrator: Orchestrator) {
-        self.orchestrator = orchestrator
+    init(database: Database, wakeUps: WakeUps) {
+        self.database = database
+        self.wakeUps = wakeUps
     }
 
     var description: String { "work-notifications" }
@@ -38,16 +40,16 @@ struct WorkNotifications: Service, CustomStringConvertible {
     }
 
     private func hear() async {
-        for await event in orchestrator.database.notifications(channels: [Self.channel]) {
+        for await event in database.notifications(channels: [Self.channel]) {
             if case .notification(_, let teller) = event, teller == name { continue }
-            orchestrator.wakeUps.signal()
+            wakeUps.signal()
         }
     }
 
     private func tell() async {
-        for await _ in orchestrator.wakeUps.signalsForOthers {
+        for await _ in wakeUps.signalsForOthers {
             // The others look anyway, only later.
-            _ = try? await orchestrator.database.execute(Self.announcement(from: name))
+            _ = try? await database.execute(Self.announcement(from: name))
             try? await Task.sleep(for: Self.interval)  // throws only when cancelled
         }
     }

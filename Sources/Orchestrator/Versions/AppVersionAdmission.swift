@@ -10,7 +10,7 @@ import Store
 /// Run it first in a transaction that makes or changes cards, and the alignment of ``AppVersionRows`` last. Its
 /// findings hold until the transaction ends: a change that an app cannot decode waits for it, and then sees the cards.
 struct AppVersionAdmission {
-    let orchestrator: Orchestrator
+    let registry: Registry
 
     /// Nearly always somebody with the same app was there before.
     ///
@@ -125,7 +125,7 @@ struct AppVersionAdmission {
         var types: [RegistryCaches.TypeKey: TypeContext] = [:]
         for (app, name) in try rows.decoded(as: (String, String).self) {
             let name = ActivityTypeName(stored: name)
-            let type = try await orchestrator.registry.typeContext(BundleID(stored: app), name) {
+            let type = try await registry.typeContext(BundleID(stored: app), name) {
                 try await connection.query($0)
             }
             types[type.key] = type

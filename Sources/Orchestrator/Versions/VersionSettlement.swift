@@ -5,7 +5,7 @@ import Store
 /// Before a ring sends anything, takes off it the cards that cannot decode the newest state, and puts back those that
 /// can again. An accepted change only notes which app versions are concerned, however many cards they have.
 struct VersionSettlement: Sendable {
-    let orchestrator: Orchestrator
+    let room: DeliveryRoom
     let lease: SegmentLease
     /// The device keys of the ring.
     let range: RingRange
@@ -18,7 +18,7 @@ struct VersionSettlement: Sendable {
 
     func run() async throws {
         let key = lease.activityKey
-        let rows = try await orchestrator.database.query(
+        let rows = try await room.database.query(
             """
             SELECT app_version, is_withheld, decodes_from FROM activity_app_versions
             WHERE activity_key = \(key) AND NOT is_settled AND \(lease.segment) <> ALL (settled_rings)
@@ -29,18 +29,18 @@ struct VersionSettlement: Sendable {
         try await eachPage(after: range.after) { after, limit in
             let page = RingRange(after: after, through: range.through)
             let alignment = AppVersionRows.alignment(unsettledOf: lease, page, limit: limit)
-            return try await orchestrator.database.query(alignment)
+            return try await room.database.query(alignment)
         }
         if lease.isFirstRing, unsettled.contains(where: { !$0.isWithheld }) {
             try await startAgain()
         }
-        try await orchestrator.segments.store([settled(unsettled)], under: lease)
+        try await room.segments.store([settled(unsettled)], under: lease)
     }
 
     private func startAgain() async throws {
         try await eachPage(after: 0) { after, limit in
             let again = AppVersionRows.startsAgain(unsettledOf: lease.activityKey, after: after, limit: limit)
-            return try await orchestrator.database.withYieldingTransaction { connection in
+            return try await room.database.withYieldingTransaction { connection in
                 try await connection.commit([.planningOnce, again])[1]
             }
         }
@@ -49,7 +49,7 @@ struct VersionSettlement: Sendable {
     /// Runs a statement page by page. Its row says which key was the last of the page, and how many the page has.
     private func eachPage(after first: Int64, _ run: (Int64, Int) async throws -> Rows) async throws {
         var after = first
-        let limit = orchestrator.settings.stretchSize
+        let limit = room.settings.stretchSize
         while true {
             guard let (last, count) = try await run(after, limit).first(as: (Int64?, Int64).self), let last,
                 count == limit

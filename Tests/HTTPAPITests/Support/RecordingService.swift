@@ -12,7 +12,8 @@ import Record
 /// A service that writes down what routes call and answers what a test gave it.
 ///
 /// Without an answer a call ends with status 418 and the code `reached`, which no route makes by itself.
-final class RecordingService: TallyService, RegistryService, ChannelService, RecordService, WebhookService {
+final class RecordingService: TallyService, RegistryService, ChannelService, RecordService, WebhookService, HaltService
+{
     private struct State {
         var calls: [String] = []
         var callers: [Caller?] = []
@@ -142,6 +143,7 @@ final class RecordingService: TallyService, RegistryService, ChannelService, Rec
     // It is all the rooms, too.
     var registry: RecordingService { self }
     var channelRoom: RecordingService { self }
+    var deliveryStore: RecordingService { self }
     var record: RecordingService { self }
     var webhookRoom: RecordingService { self }
 

@@ -221,7 +221,7 @@ struct AuditTests {
             let target = PushRequest.Target.user(UserID(stored: "erased-user"))
             let push = PushRequest(to: target, pushType: .alert, aps: ["alert": "Hello"])
             _ = try await world.orchestrator.push(world.app, push)
-            try await PushQueue(orchestrator: world.orchestrator).sendDue()
+            try await PushQueue(room: world.orchestrator.delivery).sendDue()
             _ = try await world.orchestrator.push(world.app, push)
             try await acting { try await world.orchestrator.eraseUser(world.app, UserID(stored: "erased-user")) }
             let tables = try await world.database.query(

@@ -165,7 +165,7 @@ struct HybridTests {
         try await world.tables.hold(way == .channel ? .tokens : .channel)
         for lease in try await world.orchestrator.segments.claim(limit: 1) {
             #expect((lease.segment == SegmentRows.channelSegment) == (way == .channel))
-            try await SegmentWorker(orchestrator: world.orchestrator, slot: nil, lease: lease).work()
+            try await SegmentWorker(room: world.orchestrator.delivery, slot: nil, lease: lease).work()
         }
     }
 

@@ -102,7 +102,7 @@ struct AcceptedWorkTests {
             let leases = wakeUps.takeLeases(10)
             #expect(leases.count == 2)
             #expect(try await world.orchestrator.segments.claim(limit: 10).count == 1)
-            _ = await SegmentGroup(orchestrator: world.orchestrator, slot: nil, segments: leases).run()
+            _ = await SegmentGroup(room: world.orchestrator.delivery, slot: nil, segments: leases).run()
             #expect(world.recorder.take().map(\.destination).sorted() == ["aa01", "aa02"])
 
             try await world.pass(10)  // stamps are not far ahead of the clock then
@@ -147,7 +147,7 @@ struct AcceptedWorkTests {
                 lease: segments[0].lease,
                 look: LeasedSegment.Look(small: look.small, at: .now - .seconds(1))
             )
-            _ = await SegmentGroup(orchestrator: world.orchestrator, slot: nil, segments: [late]).run()
+            _ = await SegmentGroup(room: world.orchestrator.delivery, slot: nil, segments: [late]).run()
             #expect(world.recorder.take().map(\.score) == [2])
         }
     }
@@ -167,7 +167,7 @@ struct AcceptedWorkTests {
             let looks = segments.compactMap(\.look)
             #expect(looks.map { $0.small?.broadcast?.change.revision } == [2, nil])
             #expect(try await world.orchestrator.segments.claim(limit: 10).isEmpty)
-            _ = await SegmentGroup(orchestrator: world.orchestrator, slot: nil, segments: segments).run()
+            _ = await SegmentGroup(room: world.orchestrator.delivery, slot: nil, segments: segments).run()
             #expect(world.recorder.take().compactMap(\.score).sorted() == [1, 2])
             #expect(try await world.number("SELECT count(*) FROM segments WHERE due_at IS NOT NULL") == 0)
         }
@@ -198,7 +198,7 @@ struct AcceptedWorkTests {
             #expect(wakeUps.takeLeases(10).isEmpty)
             world.recorder.answerAll(with: .unavailable)
             try await world.update("failing", score: 1)
-            _ = await SegmentGroup(orchestrator: world.orchestrator, slot: nil, segments: wakeUps.takeLeases(10)).run()
+            _ = await SegmentGroup(room: world.orchestrator.delivery, slot: nil, segments: wakeUps.takeLeases(10)).run()
             try await world.update("failing", score: 2)
             #expect(wakeUps.takeLeases(10).isEmpty)
         }

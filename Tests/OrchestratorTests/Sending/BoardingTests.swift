@@ -168,7 +168,7 @@ struct BoardingTests {
             try await world.database.execute("UPDATE segments SET due_at = now()")
             let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
             #expect(try await world.follow("d1", token: "aa01", known: 1).state == .due)
-            let mayHaveMore = await SegmentWorker(orchestrator: world.orchestrator, slot: nil, lease: lease).run()
+            let mayHaveMore = await SegmentWorker(room: world.orchestrator.delivery, slot: nil, lease: lease).run()
             #expect(!mayHaveMore)
             #expect(try await world.subscription("d1") == "riding")
         }

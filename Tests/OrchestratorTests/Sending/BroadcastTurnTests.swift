@@ -88,7 +88,7 @@ struct BroadcastTurnTests {
             let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
             let look = try #require(try await world.orchestrator.segments.look(lease))
             let turn = try await ChannelTurn(
-                orchestrator: world.orchestrator,
+                room: world.orchestrator.delivery,
                 slot: nil,
                 lease: lease,
                 activity: look.activity,

@@ -17,7 +17,7 @@ struct CatchUpOrderTests {
         let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
         let look = try #require(try await world.orchestrator.segments.look(lease))
         return CatchUpTurn(
-            orchestrator: world.orchestrator,
+            room: world.orchestrator.delivery,
             slot: nil,
             lease: lease,
             progress: SegmentProgress(

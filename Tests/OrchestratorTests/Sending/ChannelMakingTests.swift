@@ -21,7 +21,7 @@ struct ChannelMakingTests {
     private func group(of world: World) async throws -> SegmentGroup {
         try await world.orchestrator.segments.takeAnnouncements()
         return SegmentGroup(
-            orchestrator: world.orchestrator,
+            room: world.orchestrator.delivery,
             slot: nil,
             segments: try await world.orchestrator.segments.claim(limit: 100).map { LeasedSegment(lease: $0) }
         )
@@ -103,11 +103,11 @@ struct ChannelMakingTests {
             try await world.start("a1", to: World.devices("d1"), delivery: .channel)
             let leases = try await world.orchestrator.segments.claim(limit: 10)
             let ring = try #require(leases.first(where: { $0.isFirstRing }))
-            await SegmentWorker(orchestrator: world.orchestrator, slot: nil, lease: ring).run()
+            await SegmentWorker(room: world.orchestrator.delivery, slot: nil, lease: ring).run()
             #expect(world.recorder.take().isEmpty)
             let channel = try #require(leases.first(where: { $0.isChannel }))
             let segments = [LeasedSegment(lease: channel)]
-            let group = SegmentGroup(orchestrator: world.orchestrator, slot: nil, segments: segments)
+            let group = SegmentGroup(room: world.orchestrator.delivery, slot: nil, segments: segments)
             #expect(await group.run().mayHaveMore)
             try await world.settle()
             #expect(world.recorder.take().map(\.destination) == ["5a01"])
@@ -170,7 +170,7 @@ struct ChannelMakingTests {
             let segments = wakeUps.takeLeases(10)
             #expect(segments.compactMap(\.look?.small?.channel).count == 2)
             #expect(try await world.orchestrator.segments.claim(limit: 10).count == 1)
-            _ = await SegmentGroup(orchestrator: world.orchestrator, slot: nil, segments: segments).run()
+            _ = await SegmentGroup(room: world.orchestrator.delivery, slot: nil, segments: segments).run()
             #expect(try await channels(world) == ["creating", "ready", "ready", "creating"])
             // A daemon that dies with a lease loses nothing.
             wakeUps.open(room: 3)
@@ -199,7 +199,7 @@ struct ChannelMakingTests {
             looks.withLock { $0 = 0 }
             // A look of the sibling finds nothing to make: the lease is the other daemon's.
             let seen = LeasedSegment(lease: segment.lease, look: look)
-            _ = await SegmentGroup(orchestrator: sibling, slot: nil, segments: [seen]).run()
+            _ = await SegmentGroup(room: sibling.delivery, slot: nil, segments: [seen]).run()
             #expect((looks.withLock { $0 } == 0) == isFresh)
             #expect(try await channels(world) == [isFresh ? "ready" : "creating"])
         }
@@ -228,7 +228,7 @@ struct ChannelMakingTests {
         try await withWorld { world in
             try await matches(1, in: world)
             let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
-            #expect(await SegmentWorker(orchestrator: world.orchestrator, slot: nil, lease: lease).run())
+            #expect(await SegmentWorker(room: world.orchestrator.delivery, slot: nil, lease: lease).run())
             #expect(world.recorder.createdChannels == 0)
             try await world.settle()
             #expect(world.recorder.createdChannels == 1)

@@ -65,7 +65,7 @@ struct DueWorkTests {
             let request = PushRequest(to: .device(DeviceID(stored: "phone")), pushType: .alert, aps: ["alert": "Goal"])
             _ = try await world.orchestrator.push(world.app, request)
             #expect(try await due(world) == [.productionPushes])
-            try await PushQueue(orchestrator: world.orchestrator).sendDue()
+            try await PushQueue(room: world.orchestrator.delivery).sendDue()
             #expect(try await due(world).isEmpty)
         }
     }
@@ -131,7 +131,7 @@ struct DueWorkTests {
                 try await eventually("the halt is over") {
                     try await world.number("SELECT count(*) FROM sending_halts") == 0
                 }
-                try await eventually("it is noticed", is: { !other.orchestrator.halts.knowsAny })
+                try await eventually("it is noticed", is: { !other.orchestrator.deliveryStore.halts.knowsAny })
             }
         }
     }

@@ -95,11 +95,13 @@ struct LeaseTests {
             let segments = world.orchestrator.segments
             let lease = try #require(try await segments.claim(limit: 1).first)
             await #expect(throws: StampTooEarly.self) {
-                try await world.orchestrator.changes.stamped(2, under: lease)
+                try await world.orchestrator.deliveryStore.changes.stamped(2, under: lease)
             }
             try await world.pass(5)
             try await world.expireLeases()
-            await #expect(throws: LeaseLost.self) { try await world.orchestrator.changes.stamped(2, under: lease) }
+            await #expect(throws: LeaseLost.self) {
+                try await world.orchestrator.deliveryStore.changes.stamped(2, under: lease)
+            }
             #expect(try await world.number("SELECT count(*) FROM changes WHERE timestamp IS NULL") == 1)
         }
     }
@@ -199,7 +201,7 @@ struct LeaseTests {
             var settings = world.orchestrator.settings
             settings.lease = .milliseconds(150)
             let daemon = world.sibling(settings: settings, behind: gate).orchestrator
-            let worker = SegmentWorker(orchestrator: daemon, slot: nil, lease: lease)
+            let worker = SegmentWorker(room: daemon.delivery, slot: nil, lease: lease)
             let seen = try await worker.whileKeepingLease {
                 // What is under way is not broken off: it waits until the lease was prolonged again.
                 for await isAnswered in signs where isAnswered { return true }

@@ -56,7 +56,7 @@ struct PacingTests {
         try await withPaced { world in
             try await world.update(score: 2)
             let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
-            await SegmentWorker(orchestrator: world.orchestrator, slot: nil, lease: lease).run()
+            await SegmentWorker(room: world.orchestrator.delivery, slot: nil, lease: lease).run()
             let wait = try await world.number("SELECT extract(epoch FROM due_at - now())::int8 FROM segments")
             #expect((1...30).contains(wait ?? 0))
             #expect(world.recorder.take().isEmpty)

@@ -25,14 +25,14 @@ struct PlainBroadcastTests {
     private func group(in world: World) async throws -> SegmentGroup {
         try await world.orchestrator.segments.takeAnnouncements()
         return SegmentGroup(
-            orchestrator: world.orchestrator,
+            room: world.orchestrator.delivery,
             slot: nil,
             segments: try await world.orchestrator.segments.claim(limit: 100).map { LeasedSegment(lease: $0) }
         )
     }
 
     private func plain(_ group: SegmentGroup) async throws -> [PlainBroadcast] {
-        try await group.orchestrator.segments.plainBroadcasts(among: group.segments.map(\.lease))
+        try await group.room.segments.plainBroadcasts(among: group.segments.map(\.lease))
     }
 
     /// How far the channels have come, whether they are due, leased or have failed, in the order of the activities.

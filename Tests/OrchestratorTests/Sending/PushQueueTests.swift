@@ -22,7 +22,7 @@ struct PushQueueTests {
     }
 
     private func sendDue(_ world: World) async throws {
-        try await PushQueue(orchestrator: world.orchestrator).sendDue()
+        try await PushQueue(room: world.orchestrator.delivery).sendDue()
     }
 
     private func waiting(_ world: World) async throws -> Int64? {
@@ -45,7 +45,7 @@ struct PushQueueTests {
             )
             try await world.database.execute("ANALYZE pushes")
             let before = try await world.rowsRead("pushes")
-            #expect(try await PushQueue(orchestrator: world.orchestrator).claim(in: .production).count == 1)
+            #expect(try await PushQueue(room: world.orchestrator.delivery).claim(in: .production).count == 1)
             #expect(try await world.rowsRead("pushes") - before < 100)
         }
     }
@@ -163,7 +163,7 @@ struct PushQueueTests {
         try await withWorld { world in
             try await world.register("phone", deviceToken: "aa01")
             _ = try await world.orchestrator.push(world.app, request(Self.phone))
-            let taken = try await PushQueue(orchestrator: world.orchestrator).claim(in: .production)
+            let taken = try await PushQueue(room: world.orchestrator.delivery).claim(in: .production)
             #expect(taken.count == 1)
             try await sendDue(world)
             #expect(world.recorder.take().isEmpty)
@@ -255,7 +255,7 @@ struct PushQueueTests {
             try await world.register("phone", deviceToken: "aa01")
             try await world.register("tablet", deviceToken: "aa02")
             _ = try await world.orchestrator.push(world.app, request(Self.phone))
-            #expect(try await PushQueue(orchestrator: world.orchestrator).claim(in: .production).count == 1)
+            #expect(try await PushQueue(room: world.orchestrator.delivery).claim(in: .production).count == 1)
             _ = try await world.orchestrator.push(world.app, request(.device(DeviceID(stored: "tablet"))))
             _ = try await world.database.execute(
                 """
@@ -331,7 +331,7 @@ struct PushQueueTests {
             let gate = world.recorder.close()
             let queue = Task {
                 async let looks: Void = world.orchestrator.dueWork.run()
-                await PushQueue(orchestrator: world.orchestrator).run()
+                await PushQueue(room: world.orchestrator.delivery).run()
                 await looks
             }
             await gate.arrivals(400)

@@ -26,7 +26,7 @@ struct SmallRingTests {
     private func group(in world: World) async throws -> SegmentGroup {
         try await world.orchestrator.segments.takeAnnouncements()
         return SegmentGroup(
-            orchestrator: world.orchestrator,
+            room: world.orchestrator.delivery,
             slot: nil,
             segments: try await world.orchestrator.segments.claim(limit: 100).map { LeasedSegment(lease: $0) }
         )
@@ -227,7 +227,7 @@ struct SmallRingTests {
                 try await world.database.query("SELECT clock_timestamp()").single(PGTimestamp.self)
             )
             let sibling = world.sibling(behind: gate).orchestrator
-            _ = await SegmentGroup(orchestrator: sibling, slot: nil, segments: seen).run()
+            _ = await SegmentGroup(room: sibling.delivery, slot: nil, segments: seen).run()
             #expect(world.recorder.take().count == count)
             #expect(open.withLock { (1...4).contains($0.most) })
             let resting: Query = "SELECT count(*) FROM segments WHERE lease_owner IS NULL AND due_at > \(before)"

@@ -20,7 +20,11 @@ struct StampLockTests {
                 try await world.database.withTransaction { connection in
                     _ = try await connection.query("SELECT FROM changes WHERE revision = 2 FOR NO KEY UPDATE")
                     group.addTask {
-                        let change = try await world.orchestrator.changes.stamped(2, under: lease, anew: true)
+                        let change = try await world.orchestrator.deliveryStore.changes.stamped(
+                            2,
+                            under: lease,
+                            anew: true
+                        )
                         #expect(change?.revision == 2)
                     }
                     try await world.someoneWaits()
@@ -45,7 +49,7 @@ struct StampLockTests {
             let stamps = try await world.database.withTransaction { connection in
                 _ = try await connection.query("SELECT FROM activities FOR UPDATE")
                 let stamps = (1...2).map { _ in
-                    Task { try await world.orchestrator.changes.stamped(2, under: lease)?.timestamp }
+                    Task { try await world.orchestrator.deliveryStore.changes.stamped(2, under: lease)?.timestamp }
                 }
                 try await world.someoneWaits(atLeast: 2)
                 return stamps

@@ -107,7 +107,7 @@ struct StartBudgetTests {
                             for lease in leases {
                                 workers.addTask {
                                     let orchestrator = daemon.orchestrator
-                                    await SegmentWorker(orchestrator: orchestrator, slot: nil, lease: lease).run()
+                                    await SegmentWorker(room: orchestrator.delivery, slot: nil, lease: lease).run()
                                 }
                             }
                         }

@@ -100,7 +100,7 @@ struct WorkerSlotTests {
             try await world.settle()
             let wakeUps = world.orchestrator.wakeUps
             wakeUps.open(room: 10)
-            let dispatcher = Dispatcher(orchestrator: world.orchestrator)
+            let dispatcher = Dispatcher(room: world.orchestrator.delivery)
             try await world.update("a1", score: 1)
             try await dispatcher.giveBackOverdue(at: .now)
             #expect(wakeUps.reserve(9) == 9)
@@ -171,7 +171,7 @@ struct WorkerSlotTests {
             let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
             let slots = WorkerSlots(count, wakeUps: world.orchestrator.wakeUps)
             let slot = slots.take(holding: 1)
-            await SegmentWorker(orchestrator: world.orchestrator, slot: slot, lease: lease).run()
+            await SegmentWorker(room: world.orchestrator.delivery, slot: slot, lease: lease).run()
             #expect(world.recorder.take().count == 1)
             let given: Query = """
                 SELECT count(*) FROM segments WHERE lease_owner IS NULL AND lease_until IS NULL AND due_at <= clock_timestamp()

@@ -27,7 +27,7 @@ extension World {
         let leases = try await orchestrator.segments.claim(limit: 1)
         let lease = try #require(leases.first)
         while let place = try await snapshot(of: activityKey)?.enrolment {
-            _ = try await orchestrator.enrolStretch(after: place, under: lease)
+            _ = try await orchestrator.deliveryStore.enrolStretch(after: place, under: lease)
         }
         try await orchestrator.segments.release(lease)
     }
@@ -35,15 +35,15 @@ extension World {
     /// Turns the next stretch of an audience into starts, and says whether there is more.
     func enrolStretch(under lease: SegmentLease) async throws -> Bool {
         let place = try #require(try await snapshot(of: lease.activityKey)?.enrolment)
-        return try await orchestrator.enrolStretch(after: place, under: lease).rest != nil
+        return try await orchestrator.deliveryStore.enrolStretch(after: place, under: lease).rest != nil
     }
 
     /// The claims of starts with the newest change, as a worker makes them that looks now.
     func startClaims(under lease: SegmentLease) async throws -> StartClaims {
         let activity = try #require(try await snapshot(of: lease.activityKey))
-        let change = try #require(try await orchestrator.changes.stamped(activity.newest, under: lease))
+        let change = try #require(try await orchestrator.deliveryStore.changes.stamped(activity.newest, under: lease))
         return StartClaims(
-            orchestrator: orchestrator,
+            room: orchestrator.delivery,
             lease: lease,
             activity: activity,
             delivery: .tokens,

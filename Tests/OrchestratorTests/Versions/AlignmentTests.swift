@@ -272,7 +272,7 @@ struct AlignmentTests {
             let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
             let range = try #require(try await world.orchestrator.segments.look(lease)).progress.range
             let worker = VersionSettlement(
-                orchestrator: world.sibling(behind: gate).orchestrator,
+                room: world.sibling(behind: gate).orchestrator.delivery,
                 lease: lease,
                 range: range
             )

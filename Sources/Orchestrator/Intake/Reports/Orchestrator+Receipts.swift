@@ -24,6 +24,6 @@ extension Orchestrator {
             try limit.admit(.routine, behind: backlog)
         }
         let news = try (answers.first ?? .failure(Problem.internalError())).get()
-        for shown in news { deliveries.record(shown) }
+        for shown in news { deliveryStore.times.record(shown) }
     }
 }

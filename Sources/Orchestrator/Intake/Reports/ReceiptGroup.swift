@@ -11,24 +11,19 @@ enum ReceiptGroup {
         let receipts: [CardReceipt]
     }
 
-    /// A revision that a card was seen to show.
-    struct Shown: Sendable, Hashable {
-        let environment: APNSEnvironment
-        let urgency: Urgency
-        /// From the accept of the revision.
-        let delay: Duration
-    }
-
     /// - Returns: For each request, what says how long changes take to show. A receipt without an age does not, and a
     ///   revision that is older than the card does not, either.
-    static func accept(_ requests: [Request], in database: Database) async throws -> [Result<[Shown], any Error>] {
+    static func accept(
+        _ requests: [Request],
+        in database: Database
+    ) async throws -> [Result<[DeliveryTimes.Shown], any Error>] {
         let rows = try await database.pipeline([.planningOnce, statement(requests)])[1]
-        var shown: [[Shown]] = Array(repeating: [], count: requests.count)
+        var shown: [[DeliveryTimes.Shown]] = Array(repeating: [], count: requests.count)
         for (request, environment, urgency, microseconds) in try rows.decoded(
             as: (Int64, String, String, Int64).self
         ) {
             shown[Int(request)].append(
-                Shown(
+                DeliveryTimes.Shown(
                     environment: try .stored(environment),
                     urgency: try .stored(urgency),
                     delay: .microseconds(microseconds)

@@ -8,7 +8,7 @@ import Store
 
 /// One turn on the channel of an activity, which is sent each newest change.
 struct ChannelTurn: Sendable {
-    let orchestrator: Orchestrator
+    let room: DeliveryRoom
     /// Nil where no worker of the dispatcher does this.
     let slot: WorkerSlot?
     let lease: SegmentLease
@@ -35,18 +35,18 @@ struct ChannelTurn: Sendable {
     /// A group has it made (``ChannelToMake``), unless the activity has ended meanwhile.
     private func leaveToGroup() async throws -> SegmentWorker.Turn {
         guard activity.state == .live else {
-            _ = try await orchestrator.database.execute(ChannelRows.withdrawal(of: activity.key))
+            _ = try await room.database.execute(ChannelRows.withdrawal(of: activity.key))
             return .idle
         }
-        try await orchestrator.segments.queueAgain(lease)
+        try await room.segments.queueAgain(lease)
         return .rested
     }
 
     /// The channel is gone, so nobody who listens to it can be told anything any more.
     private func abandonSubscribers() async throws {
-        let limit = orchestrator.settings.stretchSize
+        let limit = room.settings.stretchSize
         let abandoned = Self.settled(.over, because: .channelDeleted, activity.key, limit: limit)
-        while try await orchestrator.database.execute(abandoned) == limit {}
+        while try await room.database.execute(abandoned) == limit {}
     }
 
     /// The statement that moves a `limit` of the cards that are owed a broadcast to another state. Cards are locked in
@@ -103,9 +103,9 @@ struct ChannelTurn: Sendable {
         if consequence.mayHaveArrived { carousel.reached() }
         switch consequence {
         case .done, .refused:
-            if consequence == .refused { orchestrator.logger.refusedForGood(activity.key, outcome) }
+            if consequence == .refused { room.logger.refusedForGood(activity.key, outcome) }
             if consequence == .done, !isRepeat {
-                orchestrator.deliveries.record(change, in: activity.environment, by: .broadcast)
+                room.work.times.record(change, in: activity.environment, by: .broadcast)
             }
             carousel.acknowledge(through: nil, reachedBound: true)
             var statements = consequence == .done ? news : ChangeStore.passed(carousel, under: lease)
@@ -113,7 +113,7 @@ struct ChannelTurn: Sendable {
                 revision,
                 of: activity.key,
                 before: channel.readAt,
-                limit: orchestrator.settings.stretchSize
+                limit: room.settings.stretchSize
             )
             if channel.isCrowded { try await markCrowd(caughtUp) }
             statements.append(caughtUp)
@@ -125,7 +125,7 @@ struct ChannelTurn: Sendable {
         case .lost, .again:
             // Keeps the revision that the walk has turned to, so that its alert is still owed after the failure.
             let statements = consequence.mayHaveArrived ? news : ChangeStore.passed(carousel, under: lease)
-            try await orchestrator.segments.acknowledge(lease, carousel, hasFailed: true, with: statements)
+            try await room.segments.acknowledge(lease, carousel, hasFailed: true, with: statements)
             if consequence == .lost { return try await giveUp(channel, apnsID, because: outcome) }
             return .failed(reason: outcome.words)
         }
@@ -140,7 +140,7 @@ struct ChannelTurn: Sendable {
     /// as long as the step.
     private func repeatWait(on channel: BroadcastChannel) -> Duration? {
         guard let sincePush = channel.sincePush, sincePush >= .zero else { return nil }
-        let wait = min(Self.repeatInterval, orchestrator.settings.retryCap) - sincePush
+        let wait = min(Self.repeatInterval, room.settings.retryCap) - sincePush
         return wait > .zero ? wait : nil
     }
 
@@ -150,7 +150,7 @@ struct ChannelTurn: Sendable {
         _ alertStamp: Timestamp?,
         with statements: [Query]
     ) async throws -> SegmentWorker.Turn {
-        let hasRested = try await orchestrator.segments.acknowledge(
+        let hasRested = try await room.segments.acknowledge(
             lease,
             carousel,
             alertStamp: alertStamp,
@@ -166,7 +166,7 @@ struct ChannelTurn: Sendable {
         _ apnsID: APNSChannelID,
         because outcome: PushOutcome
     ) async throws -> SegmentWorker.Turn {
-        let loss = try await orchestrator.channelRoom.settleLoss(
+        let loss = try await room.channels.settleLoss(
             of: channel.id,
             apnsID,
             app: activity.bundleID,
@@ -191,16 +191,16 @@ struct ChannelTurn: Sendable {
         if let newest, newest.revision == revision {
             change = newest
         } else {
-            change = try await orchestrator.changes.stamped(revision, under: lease)
+            change = try await room.changes.stamped(revision, under: lease)
         }
         guard isRepeat, let change, change.timestamp == channel.alertStamp else { return change }
-        return try await orchestrator.changes.stamped(revision, under: lease, anew: true)
+        return try await room.changes.stamped(revision, under: lease, anew: true)
     }
 
     /// A repeat is no news to most who listen, so it spends none of their budget (promise 10).
     private func priority(of change: ChangeToSend, alert: Revision?, isRepeat: Bool) async throws -> PushPriority {
         guard isRepeat else {
-            return try await orchestrator.ledger
+            return try await room.ledger
                 .priority(of: change, PriorityCase(.channel, alert: alert), in: activity)
         }
         return PriorityRule.repeated(change.kind)
@@ -218,23 +218,23 @@ struct ChannelTurn: Sendable {
         if let alertRevision {
             alert =
                 alertRevision == change.revision
-                ? change.alert : try await orchestrator.changes.alert(activity.key, revision: alertRevision)
+                ? change.alert : try await room.changes.alert(activity.key, revision: alertRevision)
         }
         let priority = try await priority(of: change, alert: alert == nil ? nil : alertRevision, isRepeat: isRepeat)
         let push = BroadcastPush(
             environment: activity.environment,
-            identity: try await orchestrator.signing.identity(of: activity.bundleID, activity.environment),
+            identity: try await room.signing.identity(of: activity.bundleID, activity.environment),
             bundleID: activity.bundleID,
             channelID: channel,
             storage: storage,
             priority: priority,
             expiration: activity.policy.expiration(of: change.kind, at: change.timestamp, storage: storage),
             body: LiveActivityRendering(change: change, alert: alert, activity: activity).body(),
-            deadline: orchestrator.settings.pushDeadline
+            deadline: room.settings.pushDeadline
         )
         // The stamp and the priority may have waited for the accept of an end.
-        guard try await orchestrator.segments.mayGoOn(lease, with: activity, isFirst: true) else { return nil }
-        return await slot.awaiting { await orchestrator.broadcast(push, of: change, activity.names) }
+        guard try await room.segments.mayGoOn(lease, with: activity, isFirst: true) else { return nil }
+        return await slot.awaiting { await room.broadcast(push, of: change, activity.names) }
     }
 
     /// The statement for an accepted broadcast. Cards that reported before the channel was read for it have it now.
@@ -246,8 +246,8 @@ struct ChannelTurn: Sendable {
     /// Marks a crowd of late joiners, ahead of the transaction that records the broadcast: a crash in between costs a
     /// broadcast more, and tells nobody too little.
     private func markCrowd(_ caughtUp: Query) async throws {
-        while try await orchestrator.database.execute(caughtUp) == orchestrator.settings.stretchSize {
-            guard try await orchestrator.segments.mayGoOn(lease, with: activity, isFirst: true) else { return }
+        while try await room.database.execute(caughtUp) == room.settings.stretchSize {
+            guard try await room.segments.mayGoOn(lease, with: activity, isFirst: true) else { return }
         }
     }
 

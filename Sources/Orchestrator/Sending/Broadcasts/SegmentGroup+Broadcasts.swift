@@ -12,26 +12,26 @@ extension SegmentGroup {
     /// channel is over at once (promise 5).
     func push(_ broadcast: PlainBroadcast) async throws -> PushOutcome {
         let (activity, change) = (broadcast.activity, broadcast.change)
-        let identity = try await orchestrator.signing.identity(of: activity.bundleID, activity.environment)
-        let push = broadcast.push(signedBy: identity, deadline: orchestrator.settings.pushDeadline)
-        let outcome = await slot.awaiting { await orchestrator.broadcast(push, of: change, activity.names) }
-        if outcome.isAccepted { orchestrator.deliveries.record(change, in: activity.environment, by: .broadcast) }
+        let identity = try await room.signing.identity(of: activity.bundleID, activity.environment)
+        let push = broadcast.push(signedBy: identity, deadline: room.settings.pushDeadline)
+        let outcome = await slot.awaiting { await room.broadcast(push, of: change, activity.names) }
+        if outcome.isAccepted { room.work.times.record(change, in: activity.environment, by: .broadcast) }
         return outcome
     }
 
     /// Ends the lease of a channel whose broadcast was not accepted. It is tried again after a pause, unless APNs refuses
     /// it for good, or the channel is lost.
     func settle(_ broadcast: PlainBroadcast, _ outcome: PushOutcome) async throws {
-        let segments = orchestrator.segments
+        let segments = room.segments
         let consequence = outcome.class.broadcastConsequence(onSettled: broadcast.isSettled)
         if consequence == .refused { return try await passOver(broadcast, outcome) }
         if consequence.mayHaveArrived {
-            _ = try await orchestrator.database.execute(
+            _ = try await room.database.execute(
                 ChangeStore.markSent(broadcast.change.revision, of: broadcast.activity.key)
             )
         }
         if consequence == .lost {
-            let loss = try await orchestrator.channelRoom.settleLoss(
+            let loss = try await room.channels.settleLoss(
                 of: broadcast.channelID,
                 broadcast.apnsID,
                 app: broadcast.activity.bundleID,
@@ -45,20 +45,20 @@ extension SegmentGroup {
 
     /// Ends the lease of a channel's segment for a pause.
     func backOff(_ lease: SegmentLease, afterFailures failures: Int, because outcome: PushOutcome) async throws {
-        let delay = orchestrator.settings.backoff.delay(afterFailures: failures)
-        orchestrator.logger.warning(
+        let delay = room.settings.backoff.delay(afterFailures: failures)
+        room.logger.warning(
             "segment backs off",
             metadata: [
                 "activity.key": "\(lease.activityKey)", "segment": "\(lease.segment)",
                 "reason": "\(outcome.words)", "delay": "\(delay)",
             ]
         )
-        try await orchestrator.segments.backOff(lease, for: delay)
+        try await room.segments.backOff(lease, for: delay)
     }
 
     private func passOver(_ broadcast: PlainBroadcast, _ outcome: PushOutcome) async throws {
-        let (segments, carousel) = (orchestrator.segments, broadcast.passed)
-        orchestrator.logger.refusedForGood(broadcast.activity.key, outcome)
+        let (segments, carousel) = (room.segments, broadcast.passed)
+        room.logger.refusedForGood(broadcast.activity.key, outcome)
         let isAtRest = try await segments.acknowledge(
             broadcast.lease,
             carousel,
@@ -69,7 +69,7 @@ extension SegmentGroup {
     }
 }
 
-extension Orchestrator {
+extension DeliveryRoom {
     /// Sends a push to a channel, and takes down what became of it.
     func broadcast(_ push: BroadcastPush, of change: ChangeToSend, _ activity: ActivityNames) async -> PushOutcome {
         let departure = ContinuousClock.now

@@ -9,12 +9,12 @@ extension SegmentGroup {
     /// Has Apple make a channel. That is not idempotent: after a lost answer one may be left at Apple, for reconcile to
     /// find.
     func make(_ wanted: ChannelToMake) async throws -> SmallSegment.Answer {
-        let identity = try await orchestrator.signing.identity(of: wanted.app, wanted.environment)
+        let identity = try await room.signing.identity(of: wanted.app, wanted.environment)
         let slot = slot
         @Sendable func waiting(_ ask: () async -> ChannelCreationOutcome) async -> ChannelCreationOutcome {
             await slot.awaiting(ask)
         }
-        let outcome = try await orchestrator.channelRoom.makeForActivity(
+        let outcome = try await room.channels.makeForActivity(
             wanted.app,
             wanted.environment,
             wanted.storage,
@@ -36,7 +36,7 @@ extension SegmentGroup {
         } catch {
             await withDiscardingTaskGroup { group in
                 for lease in made.map(\.wanted.lease) {
-                    let worker = SegmentWorker(orchestrator: orchestrator, slot: slot, lease: lease)
+                    let worker = SegmentWorker(room: room, slot: slot, lease: lease)
                     group.addTask { await worker.failed(error) }
                 }
             }
@@ -52,16 +52,16 @@ extension SegmentGroup {
     /// - Returns: Whether some segments are due now.
     /// - Throws: Errors of the database. Channels that are surely not stored are given back to Apple.
     func storeOrGiveBack(_ made: [MadeChannel]) async throws -> Bool {
-        try await Task { [orchestrator] in
+        try await Task { [room] in
             let kept: SegmentStore.Kept
             do {
-                kept = try await orchestrator.segments.keep(made)
+                kept = try await room.segments.keep(made)
             } catch {
-                await orchestrator.channelRoom.giveBack(made.map(\.atApple), because: error)
+                await room.channels.giveBack(made.map(\.atApple), because: error)
                 throw error
             }
             let others = made.filter { !kept.stored.contains($0.wanted.id) }
-            await orchestrator.channelRoom.keepForLater(others.map(\.atApple))
+            await room.channels.keepForLater(others.map(\.atApple))
             return kept.mayHaveMore
         }.value
     }
@@ -70,7 +70,7 @@ extension SegmentGroup {
     /// still have to wait.
     func settle(_ wanted: ChannelToMake, _ outcome: PushOutcome) async throws {
         let activityKey = wanted.lease.activityKey
-        try await orchestrator.database.withTransaction { connection in
+        try await room.database.withTransaction { connection in
             var statements = try await ChannelRows.refuse(
                 wanted.id,
                 of: activityKey,

@@ -12,7 +12,7 @@ import Store
 /// can update its card or end it. The cards are claimed by moving their next look on by a lease: if this daemon dies,
 /// another wakes the apps, perhaps a second time.
 struct AppWakes: Sendable {
-    let orchestrator: Orchestrator
+    let room: DeliveryRoom
     let addressee: Addressee
     /// The cards of the activity whose apps are to be woken. All have a device token.
     let cards: [WatchedCard]
@@ -48,8 +48,8 @@ struct AppWakes: Sendable {
             guard let (batch, detail) = try await batch() else {
                 return try await store([WatchedCard.notWoken(cards, again: Self.pause)])
             }
-            let answers = await orchestrator.send(batch, to: cards.map(\.deviceKey), slot: nil)
-            orchestrator.timeline.record(
+            let answers = await room.send(batch, to: cards.map(\.deviceKey), slot: nil)
+            room.timeline.record(
                 TimelineSending(
                     activity: addressee.activity,
                     segment: nil,
@@ -64,7 +64,7 @@ struct AppWakes: Sendable {
             )
             try await store(settlement(answers))
         } catch {
-            orchestrator.logger.warning(
+            room.logger.warning(
                 "apps are not woken",
                 metadata: ["activity.key": "\(addressee.activity.key)", "error": "\(error)"]
             )
@@ -74,10 +74,10 @@ struct AppWakes: Sendable {
     /// - Returns: Nil where nothing may be sent now: sending is halted, or there is no signing key.
     private func batch() async throws -> (PushBatch, TimelineDetail)? {
         let activity = addressee.activity
-        guard let (now, identity) = try await orchestrator.mayPush(activity, else: "apps are not woken") else {
+        guard let (now, identity) = try await room.mayPush(activity, else: "apps are not woken") else {
             return nil
         }
-        let detail = try await orchestrator.timeline.detail(of: activity.key, count: cards.count)
+        let detail = try await room.timeline.detail(of: activity.key, count: cards.count)
         let batch = PushBatch(
             environment: activity.environment,
             identity: identity,
@@ -89,7 +89,7 @@ struct AppWakes: Sendable {
             ),
             body: PushPayload(.background, custom: activity.id.mention(of: addressee.typeName)).body,
             tokens: TokenBuffer(cards.compactMap(\.deviceToken)),
-            deadline: orchestrator.settings.pushDeadline,
+            deadline: room.settings.pushDeadline,
             wantsReceipts: detail.wantsReceipts
         )
         return (batch, detail)
@@ -119,7 +119,7 @@ struct AppWakes: Sendable {
     /// Runs in a task of its own. Otherwise a stopping daemon would lose the answers, and another would send the pushes
     /// again.
     private func store(_ statements: [Query]) async throws {
-        let database = orchestrator.database
+        let database = room.database
         try await Task {
             _ = try await database.withTransaction { try await $0.pipeline(statements) }
         }.value
@@ -134,7 +134,7 @@ extension ActivityID {
     }
 }
 
-extension Orchestrator {
+extension DeliveryRoom {
     /// The time by the database's clock and the key for a push to cards of an activity. Nil where nothing may be sent
     /// now: sending is halted, or there is no signing key.
     func mayPush(

@@ -14,7 +14,7 @@ import Synchronization
 /// that, so that no card waits for the answer to another's. A lease puts off the next look at their cards, and the
 /// outcome is stored with the answer (``AppWakes``).
 struct CardWatcher: Service, CustomStringConvertible {
-    let orchestrator: Orchestrator
+    let room: DeliveryRoom
 
     private static let interval = Duration.seconds(1)
     private static let batchSize = 2_000
@@ -28,11 +28,11 @@ struct CardWatcher: Service, CustomStringConvertible {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
                 let underWay = Counted()
-                for await _ in orchestrator.dueWork.signals(of: .cards) {
+                for await _ in room.dueWork.signals(of: .cards) {
                     do {
                         var claimed = OldCards.batchSize
                         while claimed == OldCards.batchSize {
-                            let old = try await OldCards.claim(orchestrator)
+                            let old = try await OldCards.claim(room)
                             if old.count > 0 { group.addTask { await old.send() } }
                             claimed = old.count
                         }
@@ -45,7 +45,7 @@ struct CardWatcher: Service, CustomStringConvertible {
                             looked = look.count
                         }
                     } catch {
-                        orchestrator.logger.failed("cannot look after cards", error)
+                        room.logger.failed("cannot look after cards", error)
                     }
                     // They come one by one: what is due within a second is looked at together.
                     try? await Task.sleep(for: Self.interval)  // throws only when cancelled
@@ -135,8 +135,8 @@ struct CardWatcher: Service, CustomStringConvertible {
     ///
     /// - Returns: How many there were, and the wake-ups, which are claimed and still to be sent.
     func look(mostWakes: Int) async throws -> (count: Int, wakes: [AppWakes]) {
-        let decisions = try await orchestrator.database.withTransaction { connection in
-            var decisions = Decisions(mostWakes: mostWakes, lease: AppWakes.lease(orchestrator.settings))
+        let decisions = try await room.database.withTransaction { connection in
+            var decisions = Decisions(mostWakes: mostWakes, lease: AppWakes.lease(room.settings))
             let due = try await WatchedCard.due(limit: Self.batchSize, on: connection)
             // A second statement: what was committed until the cards were locked is seen.
             let prospects = try await ContinuationProspect.read(due.filter(\.isToHandOver).map(\.key), on: connection)
@@ -148,11 +148,11 @@ struct CardWatcher: Service, CustomStringConvertible {
             return decisions
         }
         // Locks starts before cards, so in a transaction of its own. If that fails, the next look begins it.
-        try await Continuations.begin(decisions.toHandOver, in: orchestrator)
+        try await Continuations.begin(decisions.toHandOver, in: room.database, waking: room.wakeUps)
         if !decisions.overdue.isEmpty {
             Counter(label: "tally_token_waits_overdue_total").increment(by: decisions.overdue.count)
         }
-        let wakes = decisions.toWake.map { AppWakes(orchestrator: orchestrator, addressee: $0, cards: $1) }
+        let wakes = decisions.toWake.map { AppWakes(room: room, addressee: $0, cards: $1) }
         return (decisions.checked.count, wakes.sorted { $0.addressee.activity.key < $1.addressee.activity.key })
     }
 }

@@ -87,10 +87,10 @@ enum Continuations {
 
     /// Makes the starts due that continue these cards. It is no harm to do it again: a start that is under way, or has
     /// left, stays as it is. One that could not leave is tried again.
-    static func begin(_ cards: [CardKey], in orchestrator: Orchestrator) async throws {
+    static func begin(_ cards: [CardKey], in database: Database, waking wakeUps: WakeUps) async throws {
         guard !cards.isEmpty else { return }
         let cards = cards.sorted()
-        let begun = try await orchestrator.database.withYieldingTransaction { connection -> [CardKey] in
+        let begun = try await database.withYieldingTransaction { connection -> [CardKey] in
             // Devices first, as deletions do: the new rows refer to them.
             let devices: Query = """
                 SELECT FROM devices WHERE device_key = ANY(\(cards.map(\.deviceKey))) ORDER BY device_key FOR KEY SHARE
@@ -103,7 +103,7 @@ enum Continuations {
             )
             return begun
         }
-        if !begun.isEmpty { orchestrator.wakeUps.signal() }
+        if !begun.isEmpty { wakeUps.signal() }
     }
 
     /// The starts are locked before the cards, as everybody does. Only devices of the audience with a start token are

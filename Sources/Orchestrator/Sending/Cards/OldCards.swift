@@ -10,7 +10,7 @@ import Waiting
 /// A card is claimed by moving its row on by a lease. If this daemon dies, another one sends the end, perhaps a second
 /// time, which is no harm. It is sent whatever becomes of the activity, until the card's 8 hours are over.
 struct OldCards: Sendable {
-    private let orchestrator: Orchestrator
+    private let room: DeliveryRoom
     private let activities: [(activity: Activity, cards: [OldCard])]
     /// How many there are.
     let count: Int
@@ -55,9 +55,9 @@ struct OldCards: Sendable {
     }
 
     /// Claims those that are due, up to ``batchSize``.
-    static func claim(_ orchestrator: Orchestrator) async throws -> OldCards {
-        let lease = orchestrator.settings.pushDeadline + .seconds(5)
-        let rows = try await orchestrator.database.query(
+    static func claim(_ room: DeliveryRoom) async throws -> OldCards {
+        let lease = room.settings.pushDeadline + .seconds(5)
+        let rows = try await room.database.query(
             """
             WITH due AS MATERIALIZED (
                 SELECT activity_key, device_key, activitykit_id FROM continuations
@@ -79,7 +79,7 @@ struct OldCards: Sendable {
         let groups = Dictionary(grouping: found) { $0.0 }
             .map { (activity: $0.key, cards: $0.value.map(\.1)) }
             .sorted { $0.activity.names.key < $1.activity.names.key }
-        return OldCards(orchestrator: orchestrator, activities: groups, count: found.count)
+        return OldCards(room: room, activities: groups, count: found.count)
     }
 
     /// Sends the ends, and stores the outcomes. If the database fails, another try follows when the claim expires.
@@ -98,8 +98,8 @@ struct OldCards: Sendable {
             guard let (batch, detail) = try await batch(activity, cards) else {
                 return try await store(Self.again(cards, of: activity, cards.map { _ in Self.pause }))
             }
-            let answers = await orchestrator.send(batch, to: cards.map(\.deviceKey), slot: nil)
-            orchestrator.timeline.record(
+            let answers = await room.send(batch, to: cards.map(\.deviceKey), slot: nil)
+            room.timeline.record(
                 TimelineSending(
                     activity: activity.names,
                     segment: nil,
@@ -114,7 +114,7 @@ struct OldCards: Sendable {
             )
             for statement in settlement(activity, cards, answers) { try await store(statement) }
         } catch {
-            orchestrator.logger.warning(
+            room.logger.warning(
                 "old cards are not ended",
                 metadata: ["activity.key": "\(activity.names.key)", "error": "\(error)"]
             )
@@ -124,10 +124,10 @@ struct OldCards: Sendable {
     /// - Returns: Nil where nothing may be sent now: sending is halted, or there is no signing key.
     private func batch(_ activity: Activity, _ cards: [OldCard]) async throws -> (PushBatch, TimelineDetail)? {
         let names = activity.names
-        guard let (now, identity) = try await orchestrator.mayPush(names, else: "old cards are not ended") else {
+        guard let (now, identity) = try await room.mayPush(names, else: "old cards are not ended") else {
             return nil
         }
-        let detail = try await orchestrator.timeline.detail(of: names.key, count: cards.count)
+        let detail = try await room.timeline.detail(of: names.key, count: cards.count)
         let batch = PushBatch(
             environment: names.environment,
             identity: identity,
@@ -145,7 +145,7 @@ struct OldCards: Sendable {
                 timestamp: max(now, activity.stamp + 1)
             ),
             tokens: TokenBuffer(cards.map(\.token)),
-            deadline: orchestrator.settings.pushDeadline,
+            deadline: room.settings.pushDeadline,
             wantsReceipts: detail.wantsReceipts
         )
         return (batch, detail)
@@ -156,7 +156,7 @@ struct OldCards: Sendable {
         let open = Set(answers.exceptions.filter { $0.outcome.class.consequence.isAgain }.map(\.index))
         let ended = cards.indices.filter { !open.contains($0) }.map { cards[$0] }
         let again = open.sorted().map { cards[$0] }
-        let delays = again.map { orchestrator.settings.backoff.delay(afterFailures: $0.failures + 1) }
+        let delays = again.map { room.settings.backoff.delay(afterFailures: $0.failures + 1) }
         return (ended.isEmpty ? [] : [Self.ended(ended, of: activity)])
             + (again.isEmpty ? [] : [Self.again(again, of: activity, delays)])
     }
@@ -189,7 +189,7 @@ struct OldCards: Sendable {
     /// Runs in a task of its own. Otherwise a stopping daemon would lose the answers, and another would send the pushes
     /// again.
     private func store(_ statement: Query) async throws {
-        let database = orchestrator.database
+        let database = room.database
         try await Task { _ = try await database.execute(statement) }.value
     }
 }

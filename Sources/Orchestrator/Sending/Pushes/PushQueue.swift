@@ -11,7 +11,7 @@ import Store
 /// answer was lost is tried again: it may arrive twice, which a `collapse_id` makes one. Each environment has a queue
 /// of its own, and several batches are on their way: what cannot be reached holds up nothing else.
 struct PushQueue: Service, CustomStringConvertible {
-    let orchestrator: Orchestrator
+    let room: DeliveryRoom
 
     private static let batchSize = 100
     private static let batchesAtOnce = 4
@@ -31,7 +31,7 @@ struct PushQueue: Service, CustomStringConvertible {
     private func run(in environment: APNSEnvironment) async {
         await withTaskGroup(of: Void.self) { group in
             var begun = 0
-            var due = orchestrator.dueWork.signals(of: .pushes(environment)).makeAsyncIterator()
+            var due = room.dueWork.signals(of: .pushes(environment)).makeAsyncIterator()
             while await due.next() != nil {
                 var mayBeMore = true
                 while mayBeMore, !Task.isCancelled {
@@ -44,7 +44,7 @@ struct PushQueue: Service, CustomStringConvertible {
                             begun += 1
                         }
                     } catch {
-                        orchestrator.logger.failed("cannot take pushes", error)
+                        room.logger.failed("cannot take pushes", error)
                     }
                     if begun == Self.batchesAtOnce {
                         await group.next()
@@ -60,8 +60,8 @@ struct PushQueue: Service, CustomStringConvertible {
         try await QueuedPush.claim(
             Self.batchSize,
             in: environment,
-            for: QueuedPush.lease(orchestrator.settings),
-            from: orchestrator.database
+            for: QueuedPush.lease(room.settings),
+            from: room.database
         )
     }
 
@@ -70,7 +70,7 @@ struct PushQueue: Service, CustomStringConvertible {
             try await send(pushes)
         } catch {
             // They are sent when the lease is over.
-            orchestrator.logger.warning("cannot store what came of pushes", metadata: ["error": "\(error)"])
+            room.logger.warning("cannot store what came of pushes", metadata: ["error": "\(error)"])
         }
     }
 
@@ -84,14 +84,14 @@ struct PushQueue: Service, CustomStringConvertible {
     /// If sending is halted and its next probe is due, a few pushes leave as the probe, because an app may send no
     /// others.
     private func probe(_ scope: HaltScope, _ pushes: [QueuedPush]) async throws {
-        guard let halt = pushes.first?.halt, try await orchestrator.halts.takeProbe(scope, halt) else { return }
+        guard let halt = pushes.first?.halt, try await room.halts.takeProbe(scope, halt) else { return }
         do {
             try await sendAll(Array(pushes.prefix(AnswerWatch.probeSize)))
         } catch {
-            _ = try await orchestrator.halts.endProbe(scope, halt)
+            _ = try await room.halts.endProbe(scope, halt)
             throw error
         }
-        _ = try await orchestrator.halts.endProbe(scope, halt)
+        _ = try await room.halts.endProbe(scope, halt)
     }
 
     private func sendAll(_ pushes: [QueuedPush]) async throws {
@@ -102,8 +102,8 @@ struct PushQueue: Service, CustomStringConvertible {
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
-        let settlement = PushSettlement(results: outcomes, backoff: orchestrator.settings.backoff)
-        let database = orchestrator.database
+        let settlement = PushSettlement(results: outcomes, backoff: room.settings.backoff)
+        let database = room.database
         // Runs in a task of its own. Otherwise a stopping daemon would lose the answers, and another would send the
         // pushes again.
         try await Task {
@@ -116,15 +116,15 @@ struct PushQueue: Service, CustomStringConvertible {
         do {
             let batch = PushBatch(
                 environment: push.environment,
-                identity: try await orchestrator.signing.identity(of: push.app, push.environment),
+                identity: try await room.signing.identity(of: push.app, push.environment),
                 headers: push.headers,
                 body: push.body,
                 tokens: TokenBuffer([push.token]),
-                deadline: orchestrator.settings.pushDeadline
+                deadline: room.settings.pushDeadline
             )
-            let answer = await orchestrator.send(batch, to: [push.deviceKey], slot: nil)
+            let answer = await room.send(batch, to: [push.deviceKey], slot: nil)
             let outcome = answer.exceptions.first?.outcome ?? PushOutcome(.accepted, status: 200)
-            orchestrator.logger.debug(
+            room.logger.debug(
                 "push answered",
                 metadata: [
                     "push.id": "\(push.id)", "apns.id": "\(push.apnsID.rawValue)", "apns.outcome": "\(outcome.words)",
@@ -132,7 +132,7 @@ struct PushQueue: Service, CustomStringConvertible {
             )
             return PushSettlement.Result(push: push, outcome: outcome)
         } catch {
-            orchestrator.logger.warning(
+            room.logger.warning(
                 "a push waits",
                 metadata: ["push.id": "\(push.id)", "error": "\(error)"]
             )

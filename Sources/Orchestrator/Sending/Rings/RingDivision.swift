@@ -7,7 +7,7 @@ import Synchronization
 /// Each new ring takes over the cursor and the laps. They name device keys, so they stay true for the keys of that
 /// ring. No push is repeated, and none is forgotten.
 struct RingDivision: Sendable {
-    let orchestrator: Orchestrator
+    let room: DeliveryRoom
     /// The lease of a ring whose walk stands still.
     let lease: SegmentLease
     let range: RingRange
@@ -20,10 +20,10 @@ struct RingDivision: Sendable {
     ///
     /// - Throws: ``LeaseLost``; then nothing is divided.
     func run() async throws {
-        let limit = orchestrator.settings.ringSize
+        let limit = room.settings.ringSize
         let riders = try await riders(pageSize: max(1, min(10_000, limit / 4)))
         guard riders.count > limit else { return }
-        let isDivided = try await orchestrator.database.withTransaction { connection in
+        let isDivided = try await room.database.withTransaction { connection in
             // An accept wakes the existing rings under this lock.
             _ = try await connection.query(
                 "SELECT FROM activities WHERE activity_key = \(lease.activityKey) FOR NO KEY UPDATE"
@@ -41,13 +41,13 @@ struct RingDivision: Sendable {
             guard !results[0].isEmpty else { throw LeaseLost() }
             return true
         }
-        if isDivided { orchestrator.wakeUps.signal() }
+        if isDivided { room.wakeUps.signal() }
     }
 
     /// The riders of the ring, page by page.
     private func riders(pageSize: Int) async throws -> RingRiders {
         var riders = RingRiders()
-        try await KeyPages(database: orchestrator.database, size: pageSize).read(
+        try await KeyPages(database: room.database, size: pageSize).read(
             after: range.after,
             bound: { after, size in
                 """

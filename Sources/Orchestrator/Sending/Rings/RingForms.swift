@@ -4,7 +4,7 @@ import Store
 
 /// The forms in which a change leaves along a ring, each made when it is first needed.
 struct RingForms {
-    let orchestrator: Orchestrator
+    let room: DeliveryRoom
     /// Nil where no worker of the dispatcher does this.
     let slot: WorkerSlot?
     let pass: RingPass
@@ -21,14 +21,14 @@ struct RingForms {
     private var told = 0
 
     init(
-        orchestrator: Orchestrator,
+        room: DeliveryRoom,
         slot: WorkerSlot?,
         pass: RingPass,
         alert: AlertContent?,
         identity: SigningIdentity,
         progress: RingProgress
     ) {
-        self.orchestrator = orchestrator
+        self.room = room
         self.slot = slot
         self.pass = pass
         self.alert = alert
@@ -47,7 +47,7 @@ struct RingForms {
 
     mutating func parts(of slice: RingSlice) async throws -> [Part] {
         let outgoing = OutgoingChange(
-            orchestrator: orchestrator,
+            room: room,
             slot: slot,
             lease: pass.lease,
             activity: pass.activity,
@@ -89,7 +89,7 @@ struct RingForms {
         let hasAlert = push.alert != nil
         // The alert of an older change was decided with that.
         if change.kind == .update, let alert = push.alert, alert != change.revision {
-            return try await orchestrator.ledger.priority(of: change, push, in: pass.activity)
+            return try await room.ledger.priority(of: change, push, in: pass.activity)
         }
         let policy = pass.activity.policy
         if let decided = priorities[budgetClass]?.holding(hasAlert: hasAlert, under: policy) { return decided }
@@ -109,7 +109,7 @@ struct RingForms {
                 )
             }
         } else {
-            decided = try await orchestrator.ledger.priority(of: change, push, in: pass.activity)
+            decided = try await room.ledger.priority(of: change, push, in: pass.activity)
         }
         priorities[budgetClass] = GivenPriority(decided, isForAlert: hasAlert)
         return decided
@@ -124,8 +124,8 @@ struct RingForms {
         }
         let next =
             detail == nil
-            ? try await orchestrator.timeline.detail(ofRing: pass.activity.key)
-            : orchestrator.timeline.batchDetail(isRing: true)
+            ? try await room.timeline.detail(ofRing: pass.activity.key)
+            : room.timeline.batchDetail(isRing: true)
         detail = next
         told = slice.count
         return next

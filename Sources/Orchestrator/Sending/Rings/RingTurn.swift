@@ -5,7 +5,7 @@ import Store
 /// One pass of the carousel: the newest change to the next update tokens of a ring, until the lap or the ring ends or
 /// something else is to be done.
 struct RingTurn: Sendable {
-    let orchestrator: Orchestrator
+    let room: DeliveryRoom
     /// Nil where no worker of the dispatcher does this.
     let slot: WorkerSlot?
     let lease: SegmentLease
@@ -27,22 +27,22 @@ struct RingTurn: Sendable {
             change: change,
             alert: alert,
             through: through,
-            mostPushes: progress.rings < RingDivision.mostRings ? orchestrator.settings.ringSize : nil
+            mostPushes: progress.rings < RingDivision.mostRings ? room.settings.ringSize : nil
         )
         let walk = RingWalk(
-            orchestrator: orchestrator,
+            room: room,
             slot: slot,
             pass: pass,
             alert: try await content(of: alert, on: change),
-            identity: try await orchestrator.signing.identity(of: activity.bundleID, activity.environment),
+            identity: try await room.signing.identity(of: activity.bundleID, activity.environment),
             progress: RingProgress(
-                segments: orchestrator.segments,
+                segments: room.segments,
                 lease: lease,
                 change: revision,
                 alertStamp: alert == nil ? nil : change.timestamp,
                 carousel: carousel,
                 merges: merges,
-                nothing: PushExceptions(activityKey: activity.key, backoff: orchestrator.settings.backoff)
+                nothing: PushExceptions(activityKey: activity.key, backoff: room.settings.backoff)
             )
         )
         return try await walk.run(after: after)
@@ -50,12 +50,12 @@ struct RingTurn: Sendable {
 
     private func change(_ revision: Revision) async throws -> ChangeToSend? {
         if let newest, newest.revision == revision { return newest }
-        return try await orchestrator.changes.stamped(revision, under: lease)
+        return try await room.changes.stamped(revision, under: lease)
     }
 
     private func content(of revision: Revision?, on change: ChangeToSend) async throws -> AlertContent? {
         guard let revision else { return nil }
         return revision == change.revision
-            ? change.alert : try await orchestrator.changes.alert(activity.key, revision: revision)
+            ? change.alert : try await room.changes.alert(activity.key, revision: revision)
     }
 }

@@ -6,7 +6,7 @@ import Store
 /// Sends one change along a ring: slice after slice, each under a look of its own, while those before are on their way
 /// and those before them are being stored. So the wire never waits for the database.
 struct RingWalk: Sendable {
-    let orchestrator: Orchestrator
+    let room: DeliveryRoom
     /// Nil where no worker of the dispatcher does this.
     let slot: WorkerSlot?
     let pass: RingPass
@@ -56,7 +56,7 @@ struct RingWalk: Sendable {
 
     /// Whether the next look seeks cards that are due. Until a batch has left they would not break the walk off.
     private func seeksDue(_ course: inout Course) -> Bool {
-        let now = orchestrator.settings.uptime()
+        let now = room.settings.uptime()
         if let soughtAt = course.soughtAt, now - soughtAt < Self.seekingPause { return false }
         guard progress.withWindow({ $0.begun }) >= pass.windowSize else { return false }
         course.soughtAt = now
@@ -67,10 +67,10 @@ struct RingWalk: Sendable {
 
     /// Returns when all that has left is answered.
     private func walk(after start: Int64) async throws -> End {
-        let segments = orchestrator.segments
+        let segments = room.segments
         let (look, ahead) = try await segments.read(pass, after: start, isFirst: true, seekingDue: false)
         let forms = RingForms(
-            orchestrator: orchestrator,
+            room: room,
             slot: slot,
             pass: pass,
             alert: alert,
@@ -110,7 +110,7 @@ struct RingWalk: Sendable {
     private func read(behind key: Int64?) async -> Result<RingAhead, any Error> {
         guard let key, !pass.activity.isProbe else { return .success(RingAhead()) }
         do {
-            return .success(try await orchestrator.segments.read(pass, behind: key))
+            return .success(try await room.segments.read(pass, behind: key))
         } catch {
             return .failure(error)
         }
@@ -127,7 +127,7 @@ struct RingWalk: Sendable {
             if let seen = course.look.take() {
                 look = seen
             } else {
-                look = try await orchestrator.segments.look(ahead: pass, seekingDue: seeksDue(&course))
+                look = try await room.segments.look(ahead: pass, seekingDue: seeksDue(&course))
                 // It may have waited for a connection.
                 if course.ahead.isOutdated(at: now()) { return nil }
             }
@@ -172,7 +172,7 @@ struct RingWalk: Sendable {
     // MARK: Sending
 
     private func send(_ parts: [RingForms.Part], number: Int) async {
-        var exceptions = PushExceptions(activityKey: pass.activity.key, backoff: orchestrator.settings.backoff)
+        var exceptions = PushExceptions(activityKey: pass.activity.key, backoff: room.settings.backoff)
         await withTaskGroup(of: (RingForms.Part, BatchOutcome).self) { tasks in
             for part in parts.dropFirst() { tasks.addTask { await (part, send(part)) } }
             if let first = parts.first {
@@ -185,13 +185,13 @@ struct RingWalk: Sendable {
         }
         let answered = exceptions
         progress.withWindow { $0.answered(number, answered) }
-        exceptions.tellRefusal(to: orchestrator.logger)
+        exceptions.tellRefusal(to: room.logger)
     }
 
     private func send(_ part: RingForms.Part) async -> BatchOutcome {
         let outcome = await part.outgoing.send(part.form, to: part.slice.tokens, of: part.slice.deviceKeys)
         if outcome.accepted > 0 {
-            orchestrator.deliveries.record(pass.change, in: pass.activity.environment, by: .device)
+            room.work.times.record(pass.change, in: pass.activity.environment, by: .device)
         }
         return outcome
     }

@@ -8,12 +8,12 @@ import Waiting
 /// Segments that were leased together. It serves the small ones together, gives one of the others a worker of its own,
 /// and gives the rest back for other workers.
 struct SegmentGroup: Sendable {
-    let orchestrator: Orchestrator
+    let room: DeliveryRoom
     /// Nil where no worker of the dispatcher does this.
     let slot: WorkerSlot?
     let segments: [LeasedSegment]
 
-    private var store: SegmentStore { orchestrator.segments }
+    private var store: SegmentStore { room.segments }
 
     /// How long it waits for answers before it stores those that are there together.
     private static let patience = Duration.milliseconds(50)
@@ -44,7 +44,7 @@ struct SegmentGroup: Sendable {
             }
             if let other = others.first {
                 group.addTask {
-                    let mayHaveMore = await SegmentWorker(orchestrator: orchestrator, slot: slot, lease: other).run()
+                    let mayHaveMore = await SegmentWorker(room: room, slot: slot, lease: other).run()
                     return Outcome(hadOther: true, hadTooMuch: others.count > 1, mayHaveMore: mayHaveMore)
                 }
             }
@@ -66,7 +66,7 @@ struct SegmentGroup: Sendable {
         do {
             return try await seen + store.smallRings(among: unseen.map(\.lease))
         } catch {
-            orchestrator.logger.warning("cannot look at segments", metadata: ["error": "\(error)"])
+            room.logger.warning("cannot look at segments", metadata: ["error": "\(error)"])
             return seen
         }
     }
@@ -78,7 +78,7 @@ struct SegmentGroup: Sendable {
         do {
             return try await seen + store.plainBroadcasts(among: unseen.map(\.lease))
         } catch {
-            orchestrator.logger.warning("cannot look at channels", metadata: ["error": "\(error)"])
+            room.logger.warning("cannot look at channels", metadata: ["error": "\(error)"])
             return seen
         }
     }
@@ -91,7 +91,7 @@ struct SegmentGroup: Sendable {
             let others = segments.map(\.lease).filter { !known.contains($0) }
             return try await seen + store.channelsToMake(among: others)
         } catch {
-            orchestrator.logger.warning("cannot look at channels", metadata: ["error": "\(error)"])
+            room.logger.warning("cannot look at channels", metadata: ["error": "\(error)"])
             return seen
         }
     }
@@ -99,7 +99,7 @@ struct SegmentGroup: Sendable {
     private func giveBack(_ leases: [SegmentLease]) async {
         // Without a database the leases expire.
         try? await store.release(leases)
-        if !leases.isEmpty { orchestrator.wakeUps.signal() }
+        if !leases.isEmpty { room.wakeUps.signal() }
     }
 
     // MARK: Small segments
@@ -213,7 +213,7 @@ struct SegmentGroup: Sendable {
             return areRingsDue || areChannelsDue
         } catch {
             // Their leases run out, and they are sent the same again.
-            orchestrator.logger.error(
+            room.logger.error(
                 "small segments are not stored",
                 metadata: ["count": "\(rings.count + broadcasts.count)", "error": "\(error)"]
             )
@@ -244,7 +244,7 @@ struct SegmentGroup: Sendable {
             case (.ring, _), (.broadcast, _), (.channel, _): break  // no such answer, or complete
             }
         } catch {
-            let worker = SegmentWorker(orchestrator: orchestrator, slot: slot, lease: answered.segment.lease)
+            let worker = SegmentWorker(room: room, slot: slot, lease: answered.segment.lease)
             await worker.failed(error)
         }
         return answered.segment
@@ -256,9 +256,9 @@ struct SegmentGroup: Sendable {
         let revision = ring.change.revision
         guard exceptions.commonFailure == nil else {
             if exceptions.mayHaveArrived {
-                _ = try await orchestrator.database.execute(ChangeStore.markSent(revision, of: ring.lease.activityKey))
+                _ = try await room.database.execute(ChangeStore.markSent(revision, of: ring.lease.activityKey))
             }
-            let delay = orchestrator.settings.backoff.delay(afterFailures: ring.failures + 1)
+            let delay = room.settings.backoff.delay(afterFailures: ring.failures + 1)
             return try await store.backOff(ring.lease, for: delay)
         }
         var carousel = ring.passed
@@ -279,12 +279,12 @@ struct SegmentGroup: Sendable {
     /// All pushes of a small ring are alike and leave together.
     func push(_ ring: SmallRing) async throws -> PushExceptions {
         let outgoing = OutgoingChange(
-            orchestrator: orchestrator,
+            room: room,
             slot: slot,
             lease: ring.lease,
             activity: ring.activity,
             change: ring.change,
-            identity: try await orchestrator.signing.identity(of: ring.activity.bundleID, ring.activity.environment),
+            identity: try await room.signing.identity(of: ring.activity.bundleID, ring.activity.environment),
             detail: .pushes
         )
         let heard = ring.change.heard(missing: nil)
@@ -294,13 +294,13 @@ struct SegmentGroup: Sendable {
             of: ring.riders.map(\.deviceKey)
         )
         if outcome.accepted > 0 {
-            orchestrator.deliveries.record(ring.change, in: ring.activity.environment, by: .device)
+            room.work.times.record(ring.change, in: ring.activity.environment, by: .device)
         }
-        var exceptions = PushExceptions(activityKey: ring.activity.key, backoff: orchestrator.settings.backoff)
+        var exceptions = PushExceptions(activityKey: ring.activity.key, backoff: room.settings.backoff)
         exceptions.add(outcome) {
             PushExceptions.Place(TokenPushes.Push(ring.riders[$0], alert: nil, heardIfRefused: heard))
         }
-        exceptions.tellRefusal(to: orchestrator.logger)
+        exceptions.tellRefusal(to: room.logger)
         return exceptions
     }
 }

@@ -3,12 +3,12 @@ import Synchronization
 
 /// Turns an audience into starts for the worker of its activity: before the starts leave, and beside them.
 final class AudienceEnrolment: Sendable {
-    private let orchestrator: Orchestrator
+    private let room: DeliveryRoom
     private let lease: SegmentLease
     private let awaited = Atomic(false)
 
-    init(orchestrator: Orchestrator, lease: SegmentLease) {
-        self.orchestrator = orchestrator
+    init(room: DeliveryRoom, lease: SegmentLease) {
+        self.room = room
         self.lease = lease
     }
 
@@ -28,11 +28,11 @@ final class AudienceEnrolment: Sendable {
         var place = first
         var starts = 0
         repeat {
-            let enrolled = try await orchestrator.enrolStretch(after: place, under: lease)
+            let enrolled = try await room.work.enrolStretch(after: place, under: lease)
             guard let rest = enrolled.rest else { return nil }
             place = rest
             starts += enrolled.starts
-            if starts >= orchestrator.settings.stretchSize { break }
+            if starts >= room.settings.stretchSize { break }
         } while !mustEnd()
         return place
     }
@@ -44,7 +44,7 @@ final class AudienceEnrolment: Sendable {
         do {
             var place = first
             repeat {
-                let enrolled = try await orchestrator.enrolStretch(after: place, under: lease)
+                let enrolled = try await room.work.enrolStretch(after: place, under: lease)
                 guard let rest = enrolled.rest else { return .success(nil) }
                 place = rest
             } while !isAwaited

@@ -28,7 +28,7 @@ struct ClaimedStart: Sendable {
 /// Each claim reads anew whether its device is still there and in the audience. However long ago the start was made, a
 /// device that was removed before the claim gets none.
 struct StartClaims: Sendable {
-    let orchestrator: Orchestrator
+    let room: DeliveryRoom
     let lease: SegmentLease
     let activity: ActivitySnapshot
     /// The delivery of the activity, or its substitute for now.
@@ -74,9 +74,9 @@ struct StartClaims: Sendable {
     /// - Returns: Nil if no start may leave now with this change: no start follows a committed end.
     /// - Throws: ``LeaseLost``; then nothing is claimed.
     func claim(behind last: Place, before limit: PGTimestamp?, isFirst: Bool) async throws -> Batch? {
-        try await orchestrator.segments.prolonging(lease) {
-            try await orchestrator.registry.withCurrentType {
-                let type = try await orchestrator.registry.typeContext(activity.bundleID, activity.typeName)
+        try await room.segments.prolonging(lease) {
+            try await room.registry.withCurrentType {
+                let type = try await room.registry.typeContext(activity.bundleID, activity.typeName)
                 return try await claim(type, behind: last, before: limit, isFirst)
             }
         }
@@ -88,7 +88,7 @@ struct StartClaims: Sendable {
         before limit: PGTimestamp?,
         _ isFirst: Bool
     ) async throws -> Batch? {
-        try await orchestrator.database.withTransaction { connection in
+        try await room.database.withTransaction { connection in
             let locked = try await connection.pipeline([
                 .planningOnce,
                 SegmentStore.permission(lease, with: activity, isFirst: isFirst),

@@ -10,7 +10,7 @@ import Waiting
 /// A start whose answer is lost is sent once more (promise 6). So while the database is away, storing is retried until
 /// the claims expire and others may act on them. When the daemon stops there is one more try.
 struct StartSettlement: Sendable {
-    let orchestrator: Orchestrator
+    let room: DeliveryRoom
     let activity: ActivitySnapshot
     let results: StartResults
     /// When the claims are over, as ``OrchestratorSettings/uptime``.
@@ -27,7 +27,7 @@ struct StartSettlement: Sendable {
     }
 
     private func persist() async throws {
-        let settings = orchestrator.settings
+        let settings = room.settings
         let backoff = Backoff(cap: Self.longestPause, jitter: settings.jitter)
         var failures = 0
         var isLastTry = false
@@ -38,7 +38,7 @@ struct StartSettlement: Sendable {
                 failures += 1
                 let pause = backoff.delay(afterFailures: failures)
                 guard !isLastTry, isPassing(error), settings.uptime() + pause < end else { throw error }
-                orchestrator.logger.warning(
+                room.logger.warning(
                     "cannot store what came of starts",
                     metadata: ["activity.key": "\(activity.key)", "error": "\(error)"]
                 )
@@ -50,7 +50,7 @@ struct StartSettlement: Sendable {
     private func store(isRepeat: Bool) async throws {
         try await seeingDeletions {
             // To a registration or a deletion of the same devices.
-            try await orchestrator.database.withYieldingTransaction {
+            try await room.database.withYieldingTransaction {
                 try await results.store(for: activity, isRepeat: isRepeat, on: $0)
             }
         }
@@ -58,14 +58,14 @@ struct StartSettlement: Sendable {
 
     /// Whether the same may succeed later: the database is away, or in the way of itself.
     private func isPassing(_ error: any Error) -> Bool {
-        (error as? PostgresError)?.code != .closed && orchestrator.problem(for: error) != nil
+        (error as? PostgresError)?.code != .closed && Store.problem(for: error) != nil
     }
 
     /// False if the daemon stops.
     private func hasPaused(for time: Duration) async -> Bool {
         await cancelWhenGracefulShutdown {
             do {
-                try await orchestrator.settings.pause(time)
+                try await room.settings.pause(time)
                 return true
             } catch {
                 return false

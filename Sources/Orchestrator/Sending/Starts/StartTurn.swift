@@ -18,7 +18,7 @@ import Store
 /// - Each claim locks its devices and reads their budgets after that.
 /// - Each claim asks whether its devices are still wanted, also if they were enrolled a moment ago.
 struct StartTurn: Sendable {
-    let orchestrator: Orchestrator
+    let room: DeliveryRoom
     /// Nil where no worker of the dispatcher does this.
     let slot: WorkerSlot?
     let lease: SegmentLease
@@ -62,7 +62,7 @@ struct StartTurn: Sendable {
     }
 
     func run() async throws -> SegmentWorker.Turn {
-        let end = orchestrator.settings.uptime() + Self.longestTime
+        let end = room.settings.uptime() + Self.longestTime
         var rest = activity.enrolment
         // Starts that wait already leave first.
         let isFirst = rest != nil && activity.areStartsDue
@@ -81,18 +81,18 @@ struct StartTurn: Sendable {
         let (channel, isDue) = try await prospect()
         // The channel wakes the rings when it is ready.
         guard isDue, channel != nil || activity.delivery != .channel else { return nil }
-        guard let change = try await orchestrator.changes.stamped(activity.newest, under: lease) else { return nil }
-        let alert = try await orchestrator.changes.startAlert(activity.key)
+        guard let change = try await room.changes.stamped(activity.newest, under: lease) else { return nil }
+        let alert = try await room.changes.startAlert(activity.key)
         let content = Content(
             change: change,
             alert: alert,
             fallback: activity.policy.fallbackAlert ? alert.map { FallbackAlert($0, for: activity) } : nil,
-            identity: try await orchestrator.signing.identity(of: activity.bundleID, activity.environment),
+            identity: try await room.signing.identity(of: activity.bundleID, activity.environment),
             channel: channel,
-            detail: try await orchestrator.timeline.detail(of: activity.key, count: StartClaims.batchSize)
+            detail: try await room.timeline.detail(of: activity.key, count: StartClaims.batchSize)
         )
         let claims = StartClaims(
-            orchestrator: orchestrator,
+            room: room,
             lease: lease,
             activity: activity,
             // A hybrid activity that cannot have its channel now does without.
@@ -104,7 +104,7 @@ struct StartTurn: Sendable {
 
     /// Whether nothing more may begin, for others to have their turn.
     private func mustEnd(by end: Duration) -> Bool {
-        slot?.mustYield == true || Task.isShuttingDownGracefully || orchestrator.settings.uptime() >= end
+        slot?.mustYield == true || Task.isShuttingDownGracefully || room.settings.uptime() >= end
     }
 
     // MARK: Batch after batch
@@ -193,7 +193,7 @@ struct StartTurn: Sendable {
         _ course: inout Course,
         _ steps: inout Steps
     ) async throws {
-        let end = orchestrator.settings.uptime() + .seconds(activity.policy.startRetrySeconds)
+        let end = room.settings.uptime() + .seconds(activity.policy.startRetrySeconds)
         let number = course.asked
         course.asked += 1
         let limit = course.open.values.min()
@@ -216,7 +216,7 @@ struct StartTurn: Sendable {
 
     /// Looks at the channel, and whether a start is due.
     private func prospect() async throws -> (channel: APNSChannelID?, isDue: Bool) {
-        let results = try await orchestrator.database.pipeline([
+        let results = try await room.database.pipeline([
             """
             SELECT \(unescaped: ChannelRows.mayStart)
                AND \(unescaped: ActivitySnapshot.areStartsDue)
@@ -235,7 +235,7 @@ struct StartTurn: Sendable {
         _ content: Content,
         until end: Duration
     ) async throws -> SegmentWorker.Turn {
-        var results = StartResults(backoff: orchestrator.settings.backoff)
+        var results = StartResults(backoff: room.settings.backoff)
         let groups = Dictionary(grouping: batch.starts) { Group(capability: $0.capability, isQuiet: $0.isContinuation) }
         for (group, members) in groups {
             let content = group.isQuiet ? content.quiet : content
@@ -251,13 +251,13 @@ struct StartTurn: Sendable {
                 content.identity,
                 to: batch.alerts.compactMap(\.deviceToken),
                 now: content.change.timestamp,
-                deadline: orchestrator.settings.pushDeadline
+                deadline: room.settings.pushDeadline
             )
             push.wantsReceipts = content.detail.wantsReceipts
             await send(push, as: .alert, batch.alerts, content) { results.answerAlert($0, $1) }
         }
         if !batch.starts.isEmpty || !batch.alerts.isEmpty {
-            try await StartSettlement(orchestrator: orchestrator, activity: activity, results: results, end: end).run()
+            try await StartSettlement(room: room, activity: activity, results: results, end: end).run()
         }
         return results.credentialFailure.map { .failed(reason: $0) } ?? .worked
     }
@@ -280,7 +280,7 @@ struct StartTurn: Sendable {
             ),
             body: rendering.start(inputPush: inputPush),
             tokens: TokenBuffer(members.compactMap(\.token)),
-            deadline: orchestrator.settings.pushDeadline,
+            deadline: room.settings.pushDeadline,
             wantsReceipts: content.detail.wantsReceipts
         )
         await send(batch, as: .start, members, content) { results.answer($0, inputPush, $1) }
@@ -293,8 +293,8 @@ struct StartTurn: Sendable {
         _ content: Content,
         answer: (ClaimedStart, PushOutcome?) -> Void
     ) async {
-        let answers = await orchestrator.send(batch, to: members.map(\.deviceKey), slot: slot)
-        orchestrator.timeline.record(
+        let answers = await room.send(batch, to: members.map(\.deviceKey), slot: slot)
+        room.timeline.record(
             TimelineSending(
                 activity: activity.names,
                 segment: lease.segment,

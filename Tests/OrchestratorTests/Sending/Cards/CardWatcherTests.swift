@@ -167,7 +167,7 @@ struct CardWatcherTests {
             let gate = world.recorder.close()
             let watcher = Task {
                 async let looks: Void = world.orchestrator.dueWork.run()
-                await CardWatcher(orchestrator: world.orchestrator).run()
+                await CardWatcher(room: world.orchestrator.delivery).run()
                 await looks
             }
             await gate.arrivals()

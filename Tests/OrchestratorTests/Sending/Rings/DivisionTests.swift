@@ -132,7 +132,7 @@ struct DivisionTests {
             try await world.orchestrator.segments.acknowledge(lease, carousel, with: [])
             let few = world.sibling(settings: Self.smallRings)
             try await RingDivision(
-                orchestrator: few.orchestrator,
+                room: few.orchestrator.delivery,
                 lease: lease,
                 range: world.orchestrator.segments.renew(lease).range
             ).run()
@@ -163,7 +163,7 @@ struct DivisionTests {
             let division = try await world.database.withTransaction { connection in
                 _ = try await connection.query("SELECT FROM activities FOR NO KEY UPDATE")
                 let division = Task {
-                    try await RingDivision(orchestrator: world.orchestrator, lease: lease, range: range).run()
+                    try await RingDivision(room: world.orchestrator.delivery, lease: lease, range: range).run()
                 }
                 try await world.someoneWaits(unless: { try await world.rings() != 1 })
                 #expect(try await world.rings() == 1)
@@ -196,7 +196,7 @@ struct DivisionTests {
                 for (daemon, leases) in [(world, mine), (other, theirs)] {
                     for lease in leases {
                         group.addTask {
-                            try await SegmentWorker(orchestrator: daemon.orchestrator, slot: nil, lease: lease).work()
+                            try await SegmentWorker(room: daemon.orchestrator.delivery, slot: nil, lease: lease).work()
                         }
                     }
                 }
@@ -246,7 +246,7 @@ struct DivisionTests {
             // Another ring that has work at the same moment leaves it alone.
             try await world.database.execute("UPDATE segments SET due_at = now() WHERE segment = 0")
             for lease in try await world.orchestrator.segments.claim(limit: 1, takesFurtherRing: false) {
-                try await SegmentWorker(orchestrator: world.orchestrator, slot: nil, lease: lease).work()
+                try await SegmentWorker(room: world.orchestrator.delivery, slot: nil, lease: lease).work()
             }
             #expect(world.recorder.take().isEmpty)
             try await world.settle()
@@ -264,7 +264,7 @@ struct DivisionTests {
             try await divide(world)
             try await world.update(score: 2, mustDeliver: true)
             try await world.update(score: 3)
-            let changes = world.orchestrator.changes
+            let changes = world.orchestrator.deliveryStore.changes
             let leases = try await take(world)
             let (first, second) = (try #require(leases.first), try #require(leases.last))
             try await world.pass(40)
@@ -338,13 +338,13 @@ struct DivisionTests {
             let first = world.orchestrator.segments
             try await world.update(score: 2)
             for lease in try await first.claim(limit: 1, takesFurtherRing: false) {
-                try await SegmentWorker(orchestrator: world.orchestrator, slot: nil, lease: lease).work()
+                try await SegmentWorker(room: world.orchestrator.delivery, slot: nil, lease: lease).work()
             }
             try await world.update(score: 3)
             try await world.update(score: 4)
             try await world.pass(10)
             for lease in try await first.claim(limit: 1, takesFurtherRing: false) {
-                try await SegmentWorker(orchestrator: world.orchestrator, slot: nil, lease: lease).work()
+                try await SegmentWorker(room: world.orchestrator.delivery, slot: nil, lease: lease).work()
             }
             // The other rings may still come to it.
             #expect(try await world.word(Query(unescaped: merged)) == nil)
@@ -375,10 +375,12 @@ struct DivisionTests {
             let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
             try await withThrowingTaskGroup { group in
                 for revision in Int64(2)...5 {
-                    let change = try #require(try await world.orchestrator.changes.stamped(revision, under: lease))
+                    let change = try #require(
+                        try await world.orchestrator.deliveryStore.changes.stamped(revision, under: lease)
+                    )
                     for _ in 1...4 {
                         group.addTask {
-                            _ = try await world.orchestrator.ledger
+                            _ = try await world.orchestrator.deliveryStore.ledger
                                 .priority(of: change, PriorityCase(.ordinary, alert: nil), in: activity)
                         }
                     }

@@ -129,7 +129,7 @@ struct RingAheadTests {
         let (orchestrator, activity) = (world.orchestrator, pass.activity)
         let (carousel, merges) = ChangeStore.turned(pass.progress.carousel, to: activity, under: pass.lease)
         return RingWalk(
-            orchestrator: orchestrator,
+            room: orchestrator.delivery,
             slot: nil,
             pass: pass,
             alert: nil,
