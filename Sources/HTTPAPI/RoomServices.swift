@@ -109,6 +109,34 @@ package protocol HaltService: Sendable {
 
 /// What the routes ask of the record.
 package protocol RecordService: Sendable {
+    func activity(_ app: BundleID, _ id: ActivityID) async throws -> ActivityResource
+    func activities(
+        _ app: BundleID,
+        type: ActivityTypeName?,
+        state: ActivityState?,
+        device: DeviceID?,
+        user: UserID?,
+        containing part: String?,
+        _ page: PageRequest
+    ) async throws -> Page<ActivityResource>
+    /// The history of an activity, or of one device or one user in it, newest first.
+    func timeline(
+        _ app: BundleID,
+        _ id: ActivityID,
+        device: DeviceID?,
+        user: UserID?,
+        _ page: PageRequest
+    ) async throws -> TimelineAnswer
+    /// The users and devices that the audience names.
+    func audience(_ app: BundleID, _ id: ActivityID, _ page: PageRequest) async throws -> AudiencePage
+    /// The cards of an activity, or those in one state.
+    func subscriptions(
+        _ app: BundleID,
+        _ activity: ActivityID,
+        state: SubscriptionState?,
+        _ page: PageRequest
+    ) async throws -> Page<SubscriptionResource>
+
     /// The audit log, newest first, or only the entries of one app.
     func audit(_ filter: AuditFilter, _ page: PageRequest, only: BundleID?) async throws -> Page<AuditEntry>
 

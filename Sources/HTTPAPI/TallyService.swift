@@ -60,13 +60,6 @@ package protocol TallyService: Sendable {
     /// Records which revisions an app saw on the cards of a device. Others than those of its cards are ignored.
     func takeReceipts(_ app: BundleID, _ device: DeviceID, _ receipts: [CardReceipt]) async throws
     func unsubscribe(_ app: BundleID, _ activity: ActivityID, _ device: DeviceID) async throws
-    /// The cards of an activity, or those in one state.
-    func subscriptions(
-        _ app: BundleID,
-        _ activity: ActivityID,
-        state: SubscriptionState?,
-        _ page: PageRequest
-    ) async throws -> Page<SubscriptionResource>
 
     // MARK: Activities
 
@@ -111,26 +104,6 @@ package protocol TallyService: Sendable {
         after known: AudienceListProgress?,
         idempotency: IdempotencyKey?
     ) async throws -> AudienceListProgress
-    /// The users and devices that the audience names.
-    func audience(_ app: BundleID, _ id: ActivityID, _ page: PageRequest) async throws -> AudiencePage
-    func activity(_ app: BundleID, _ id: ActivityID) async throws -> ActivityResource
-    func activities(
-        _ app: BundleID,
-        type: ActivityTypeName?,
-        state: ActivityState?,
-        device: DeviceID?,
-        user: UserID?,
-        containing part: String?,
-        _ page: PageRequest
-    ) async throws -> Page<ActivityResource>
-    /// The history of an activity, or of one device or one user in it, newest first.
-    func timeline(
-        _ app: BundleID,
-        _ id: ActivityID,
-        device: DeviceID?,
-        user: UserID?,
-        _ page: PageRequest
-    ) async throws -> TimelineAnswer
 
     /// Accepts an ordinary push into the queue, which sends it later.
     func push(

@@ -47,17 +47,6 @@ extension Orchestrator {
         return try await channelRoom.reconcile(app, environment, dryRun: request.dryRun, idempotency: idempotency)
     }
 
-    /// See ``Record/timeline(_:_:device:user:_:activity:)``.
-    package func timeline(
-        _ app: BundleID,
-        _ id: ActivityID,
-        device: DeviceID?,
-        user: UserID? = nil,
-        _ page: PageRequest
-    ) async throws -> TimelineAnswer {
-        try await record.timeline(app, id, device: device, user: user, page) { try await activity(app, id) }
-    }
-
     /// See ``Doctor/examine(_:installation:channels:)``.
     package func examine(_ request: DoctorRequest, installation: Bool) async -> DoctorReport {
         await doctor.examine(request, installation: installation, channels: self)

@@ -35,7 +35,6 @@ package final class Orchestrator: Sendable {
     package let record: Record
     /// The unchanging facts of activities, by their ids.
     let facts: ExpiringCache<ActivityFacts.Name, ActivityFacts>
-    let counter: DeliveryCounter
     let partitions: PartitionKeeper
     package let webhookRoom: Webhooks
     let doctor: Doctor
@@ -57,7 +56,7 @@ package final class Orchestrator: Sendable {
         registry = Registry(store: store, clock: clock, wake: { [wakeUps = deliveryStore.wakeUps] in wakeUps.signal() })
         intake = Intake(store: store, work: deliveryStore)
         partitions = PartitionKeeper(database: database, uptime: settings.uptime, logger: logger)
-        record = Record(database: database, settings: settings, logger: logger)
+        record = Record(store: store)
         webhookRoom = Webhooks(
             store: store,
             record: record,
@@ -66,7 +65,6 @@ package final class Orchestrator: Sendable {
             sender: webhooks,
             isDue: { [dueWork = deliveryStore.dueWork] in dueWork.isDue(.webhooks) }
         )
-        counter = DeliveryCounter(database: database)
         channelRoom = Channels(
             store: store,
             apple: sender,
@@ -74,10 +72,7 @@ package final class Orchestrator: Sendable {
             deletions: deliveryStore.dueWork.signals(of: .channelDeletions),
             losses: deliveryStore.dueWork.signals(of: .lostChannels),
             wake: { [wakeUps = deliveryStore.wakeUps] in wakeUps.signal() },
-            followers: { [counter] keys in
-                let counts = try await counter.cards(of: Dictionary(uniqueKeysWithValues: keys.map { ($0, nil) }))
-                return counts.mapValues(\.followers)
-            }
+            followers: { [counter = record.counter] in try await counter.followers(of: $0) }
         )
         delivery = DeliveryRoom(
             store: store,

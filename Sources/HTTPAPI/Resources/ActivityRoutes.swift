@@ -63,7 +63,7 @@ extension Route {
     }
 
     /// `…/activities`: read routes.
-    static func activities(_ service: any TallyService) -> [Route] {
+    static func activities(_ record: any RecordService) -> [Route] {
         [
             Route(
                 .get,
@@ -77,7 +77,7 @@ extension Route {
                 let user = try call.parameter("user_id", .userID)
                 let part = try call.parameter("id_contains", .activityID)?.rawValue
                 return .ok(
-                    try await service.activities(
+                    try await record.activities(
                         call.app(),
                         type: type,
                         state: state,
@@ -89,16 +89,16 @@ extension Route {
                 )
             },
             Route(.get, one, .scope(.read)) { call in
-                .ok(try await service.activity(call.app(), call.activity()))
+                .ok(try await record.activity(call.app(), call.activity()))
             },
             Route(.get, one + "/audience", .scope(.read), query: paging) { call in
-                .ok(try await service.audience(call.app(), call.activity(), call.page()))
+                .ok(try await record.audience(call.app(), call.activity(), call.page()))
             },
             Route(.get, one + "/timeline", .scope(.read), query: paging.union(["device_id", "user_id"])) { call in
                 let device = try call.parameter("device_id", .deviceID)
                 let user = try call.parameter("user_id", .userID)
                 return .ok(
-                    try await service.timeline(call.app(), call.activity(), device: device, user: user, call.page())
+                    try await record.timeline(call.app(), call.activity(), device: device, user: user, call.page())
                 )
             },
         ]
@@ -110,7 +110,9 @@ extension Route {
         return [
             Route(.get, one + "/subscriptions", .scope(.read), query: paging.union(["state"])) { call in
                 let state = try call.word("state", SubscriptionState.self)
-                return .ok(try await service.subscriptions(call.app(), call.activity(), state: state, call.page()))
+                return .ok(
+                    try await service.record.subscriptions(call.app(), call.activity(), state: state, call.page())
+                )
             },
             Route(.put, path, .registration, body: true) { call in
                 let app = try call.app()

@@ -20,7 +20,7 @@ extension RouteTable {
                 + Route.topics(service)
                 + Route.tickets(service.registry)
                 + Route.changes(service, turns)
-                + Route.activities(service)
+                + Route.activities(service.record)
                 + Route.subscriptions(service)
                 + Route.pushes(service)
                 + Route.batch(service, limits, turns)

@@ -1,6 +1,7 @@
 package import APITypes
 package import ActivityModel
 import Postgres
+import Record
 import Registry
 import Store
 
@@ -19,7 +20,7 @@ extension Orchestrator {
         let environment = try await registry.environment(request.environment, of: app)
         if let stored = try await StoredStart.read(start.name, from: database) {
             try stored.judgeReplay(request)
-            let activity = try await activity(app, id)
+            let activity = try await record.activity(app, id)
             return .unchanged(id, activity.revision, activity.timestamp)
         }
         return try await registry.withCurrentType {

@@ -1,9 +1,9 @@
 package import APITypes
 package import ActivityModel
-import Postgres
+package import Postgres
 import Store
 
-extension Orchestrator {
+extension Record {
     /// The cards of an activity in the order in which their devices were first registered: all, or those in one state.
     ///
     /// Goes through the activity's cards from the cursor on until the page is full, so a rare state of a large activity
@@ -27,7 +27,7 @@ extension Orchestrator {
         let wanted = page.limit + 1
         var found: [KeyedCard] = []
         // Without a state every card counts, so one page is enough.
-        let pages = KeyPages(database: database, size: state == nil ? wanted : settings.stretchSize)
+        let pages = KeyPages(database: database, size: state == nil ? wanted : store.settings.stretchSize)
         try await pages.read(after: after ?? 0, bound: KeyPages.boundOfCards(key)) { part in
             let list = Self.list(key, state, part, limit: wanted - found.count)
             found += try Self.subscriptions(await database.query(list))
@@ -39,7 +39,7 @@ extension Orchestrator {
     private typealias KeyedCard = (key: Int64, subscription: SubscriptionResource)
 
     /// The columns of a card. The ring or the channel says what a riding card was sent.
-    static let cardColumns = """
+    package static let cardColumns = """
         d.device_id, s.mode::text, s.state::text, s.reason,
         CASE WHEN s.state <> 'riding' THEN s.known_revision
              WHEN s.mode = 'token' THEN \(SegmentRows.sentOnRing)
@@ -69,7 +69,7 @@ extension Orchestrator {
     }
 
     /// Reads ``cardColumns``, which begin at a column.
-    static func card(in row: Row, from first: Int) throws -> SubscriptionResource {
+    package static func card(in row: Row, from first: Int) throws -> SubscriptionResource {
         SubscriptionResource(
             deviceID: DeviceID(stored: try row.decode(at: first)),
             mode: try .stored(row.decode(at: first + 1)),

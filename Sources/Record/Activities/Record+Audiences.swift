@@ -3,7 +3,7 @@ package import ActivityModel
 import Postgres
 import Store
 
-extension Orchestrator {
+extension Record {
     /// The topics of an audience, and the users and devices that it names, in the order in which they were added. After
     /// the end the audience is deleted.
     ///

@@ -1,16 +1,17 @@
-import APITypes
+package import APITypes
 import ActivityModel
-import Postgres
+package import Postgres
 import Store
 
 /// Reads the rows of `schedules` for the answers of the API.
-enum ScheduleRows {
+package enum ScheduleRows {
     /// The columns that ``decode(_:)`` reads, of the schedule `s` and its activity `a`.
-    static let columns = """
+    package static let columns = """
         s.activity_key, s.schedule_id::text, a.activity_id, s.kind::text, s.due_at, s.state::text, s.reason
         """
 
-    static func decode(_ rows: Rows) throws -> [(activityKey: Int64, ScheduleResource)] {
+    /// Reads the ``columns``.
+    package static func decode(_ rows: Rows) throws -> [(activityKey: Int64, ScheduleResource)] {
         try rows.map { row in (activityKey: try row["activity_key"], try schedule(row)) }
     }
 

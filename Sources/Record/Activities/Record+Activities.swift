@@ -4,7 +4,7 @@ import JSON
 import Postgres
 import Store
 
-extension Orchestrator {
+extension Record {
     /// One activity with the progress of its newest change.
     ///
     /// - Throws: 404.

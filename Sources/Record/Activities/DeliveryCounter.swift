@@ -7,7 +7,7 @@ import Store
 ///
 /// One statement counts `pageSize` rows of all activities together, so none takes long. The counts of a large activity
 /// may therefore be of moments some seconds apart.
-final class DeliveryCounter: Sendable {
+package final class DeliveryCounter: Sendable {
     private let database: Database
     private let pageSize: Int
     private let cards: KeptCounts<Int64, CardCount>
@@ -32,6 +32,11 @@ final class DeliveryCounter: Sendable {
             try await eachPage(of: keys, Self.cards) { try counts[$0, default: CardCount()].add($1) }
             return counts
         }
+    }
+
+    /// How many cards follow each of these activities.
+    package func followers(of keys: Set<Int64>) async throws -> [Int64: Int] {
+        try await cards(of: Dictionary(uniqueKeysWithValues: keys.map { ($0, nil) })).mapValues(\.followers)
     }
 
     /// The starts of these activities.
