@@ -8,5 +8,6 @@ extension Orchestrator: TallyService {}
 extension Registry: RegistryService {}
 extension Channels: ChannelService {}
 extension DeliveryStore: HaltService {}
+extension Intake: IntakeService {}
 extension Record: RecordService {}
 extension Webhooks: WebhookService {}

@@ -10,8 +10,8 @@ package import Store
 extension Orchestrator {
     /// See ``Registry/deleteApp(_:activities:)``.
     package func deleteApp(_ id: BundleID) async throws {
-        try await registry.deleteApp(id, activities: self)
-        facts.removeAll()
+        try await registry.deleteApp(id, activities: activities)
+        intake.forgetActivities()
     }
 
     /// See ``Registry/putTopics(_:of:_:activities:)``.
@@ -20,7 +20,7 @@ extension Orchestrator {
         of follower: TopicFollower,
         _ request: TopicsRequest
     ) async throws -> FollowedTopics {
-        try await registry.putTopics(app, of: follower, request, activities: self)
+        try await registry.putTopics(app, of: follower, request, activities: activities)
     }
 
     /// See ``Channels/create(_:_:_:idempotency:)``.

@@ -30,11 +30,11 @@ package final class Orchestrator: Sendable {
     /// What waits to be sent.
     package let deliveryStore: DeliveryStore
     let delivery: DeliveryRoom
-    let intake: Intake
+    package let intake: Intake
     package let channelRoom: Channels
     package let record: Record
-    /// The unchanging facts of activities, by their ids.
-    let facts: ExpiringCache<ActivityFacts.Name, ActivityFacts>
+    /// What changes of the registry mean to activities.
+    let activities: RunningActivities
     let partitions: PartitionKeeper
     package let webhookRoom: Webhooks
     let doctor: Doctor
@@ -54,9 +54,16 @@ package final class Orchestrator: Sendable {
         doctor = Doctor(store: store, hosts: sender)
         clock = DatabaseClock(database: database, now: { settings.now() })
         registry = Registry(store: store, clock: clock, wake: { [wakeUps = deliveryStore.wakeUps] in wakeUps.signal() })
-        intake = Intake(store: store, work: deliveryStore)
         partitions = PartitionKeeper(database: database, uptime: settings.uptime, logger: logger)
         record = Record(store: store)
+        activities = RunningActivities(database: database, registry: registry, work: deliveryStore)
+        intake = Intake(
+            store: store,
+            registry: registry,
+            record: record,
+            work: deliveryStore,
+            activities: activities
+        )
         webhookRoom = Webhooks(
             store: store,
             record: record,
@@ -81,7 +88,6 @@ package final class Orchestrator: Sendable {
             registry: registry,
             channels: channelRoom
         )
-        facts = ExpiringCache(lifetime: .seconds(60), limit: 100_000) { ContinuousClock().now }
     }
 
     /// Keeps this daemon's partitions. Start it last: then it stops first, and other daemons have the partitions before
@@ -106,7 +112,7 @@ package final class Orchestrator: Sendable {
             doctor.gauges,
             record.feed,
             webhookRoom.duty,
-            intake,
+            intake.duty,
         ] + store.duties
     }
 }
@@ -118,12 +124,6 @@ extension Orchestrator {
     package var masterKeys: MasterKeys { store.masterKeys }
     package var settings: OrchestratorSettings { store.settings }
     package var logger: Logger { store.logger }
-    var signing: SigningIdentities { store.signing }
-    var timeline: Timeline { store.timeline }
-    var skews: ClockSkewWatch { store.skews }
-    var dueWork: DueWork { deliveryStore.dueWork }
-    var wakeUps: WakeUps { deliveryStore.wakeUps }
-    var segments: SegmentStore { deliveryStore.segments }
 
     /// The answer for an error that is not the caller's fault (``Store/problem(for:)``).
     package func problem(for error: any Error) -> Problem? { Store.problem(for: error) }

@@ -18,7 +18,7 @@ enum DaemonMetrics {
     }
 
     static func read(_ orchestrator: Orchestrator, _ metrics: PrometheusMetrics) {
-        metrics.gauge("tally_intake_waiting") { Double(orchestrator.waitingChanges) }
-        metrics.gauge("tally_intake_expected_wait_seconds") { orchestrator.expectedIntakeWait / .seconds(1) }
+        metrics.gauge("tally_intake_waiting") { Double(orchestrator.intake.waitingChanges) }
+        metrics.gauge("tally_intake_expected_wait_seconds") { orchestrator.intake.expectedIntakeWait / .seconds(1) }
     }
 }

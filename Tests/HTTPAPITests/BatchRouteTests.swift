@@ -90,7 +90,7 @@ struct BatchRouteTests {
     @Test("Each result stands in the place of its operation, with the status that the operation's own route would have")
     func places() async throws {
         let api = API()
-        func change(_ revision: Int64) -> Orchestrator.OperationResult {
+        func change(_ revision: Int64) -> Intake.OperationResult {
             .success(
                 .change(
                     .accepted(

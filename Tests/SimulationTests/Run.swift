@@ -165,9 +165,9 @@ extension Universe {
         do {
             let orchestrator = daemon.orchestrator
             // Whatever was seen of them is out of date: in a run there are steps between a look and a push.
-            let handed = orchestrator.wakeUps.takeLeases(2).map(\.lease)
-            try await orchestrator.segments.takeAnnouncements()
-            for lease in try await handed + orchestrator.segments.claim(limit: 2) {
+            let handed = orchestrator.deliveryStore.wakeUps.takeLeases(2).map(\.lease)
+            try await orchestrator.deliveryStore.segments.takeAnnouncements()
+            for lease in try await handed + orchestrator.deliveryStore.segments.claim(limit: 2) {
                 let actor = Stage.Actor(daemon: daemon.name, number: number())
                 note("\(actor) takes segment \(lease.segment) of \(lease.activityKey)")
                 let turn = turn(actor.number)
@@ -212,16 +212,16 @@ extension Universe {
     /// Serves one segment as its group does, but for the timers by which a group stores answers and keeps leases.
     private static func work(on lease: SegmentLease, of orchestrator: Orchestrator) async throws {
         let group = SegmentGroup(room: orchestrator.delivery, slot: nil, segments: [LeasedSegment(lease: lease)])
-        if let broadcast = try await orchestrator.segments.plainBroadcasts(among: [lease]).first {
+        if let broadcast = try await orchestrator.deliveryStore.segments.plainBroadcasts(among: [lease]).first {
             let outcome = try await group.push(broadcast)
             if outcome.isAccepted {
-                _ = try await orchestrator.segments.complete([broadcast])
+                _ = try await orchestrator.deliveryStore.segments.complete([broadcast])
             } else {
                 try await group.settle(broadcast, outcome)
             }
             return
         }
-        if let wanted = try await orchestrator.segments.channelsToMake(among: [lease]).first {
+        if let wanted = try await orchestrator.deliveryStore.segments.channelsToMake(among: [lease]).first {
             switch try await group.make(wanted) {
             case .made(let made): _ = try await group.storeOrGiveBack([made])
             case .notMade(let outcome): try await group.settle(wanted, outcome)
@@ -229,13 +229,13 @@ extension Universe {
             }
             return
         }
-        guard let ring = try await orchestrator.segments.smallRings(among: [lease]).first else {
+        guard let ring = try await orchestrator.deliveryStore.segments.smallRings(among: [lease]).first else {
             _ = try await SegmentWorker(room: orchestrator.delivery, slot: nil, lease: lease).work()
             return
         }
         let exceptions = try await group.push(ring)
         if exceptions.refused.isEmpty {
-            _ = try await orchestrator.segments.complete([ring])
+            _ = try await orchestrator.deliveryStore.segments.complete([ring])
         } else {
             try await group.settle(ring, exceptions)
         }
@@ -331,9 +331,9 @@ extension Universe {
             try await checkTurnsEnd()
             let orchestrator = daemons[round % daemons.count].orchestrator
             try await lookAfter(orchestrator)
-            let handed = orchestrator.wakeUps.takeLeases(100).map(\.lease)
-            try await orchestrator.segments.takeAnnouncements()
-            let leases = try await handed + orchestrator.segments.claim(limit: 100)
+            let handed = orchestrator.deliveryStore.wakeUps.takeLeases(100).map(\.lease)
+            try await orchestrator.deliveryStore.segments.takeAnnouncements()
+            let leases = try await handed + orchestrator.deliveryStore.segments.claim(limit: 100)
             if leases.isEmpty { return }
             for lease in leases {
                 await Self.serve(lease, of: orchestrator, apple, turn(number()))

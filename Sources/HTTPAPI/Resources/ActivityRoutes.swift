@@ -10,13 +10,14 @@ extension Route {
 
     /// `…/activities`: start, update, end, audience.
     static func changes(_ service: any TallyService, _ turns: ReadingTurns) -> [Route] {
-        [
+        let intake = service.intake
+        return [
             Route(.put, one, .scope(.publish), query: dryRun, body: true) { call in
                 let app = try call.app()
                 let activity = try call.activity()
                 let request = try call.request(StartRequest.self)
-                if try call.isDryRun() { return .ok(try await service.dryRunStart(app, activity, request)) }
-                let started = try await service.start(app, activity, request, origin: call.origin)
+                if try call.isDryRun() { return .ok(try await intake.dryRunStart(app, activity, request)) }
+                let started = try await intake.start(app, activity, request, origin: call.origin)
                 return started.isReplay ? .ok(started) : .accepted(started)
             },
             Route(.post, one + "/updates", .scope(.publish), query: dryRun, body: true) { call in
@@ -24,9 +25,9 @@ extension Route {
                 let activity = try call.activity()
                 let key = try call.idempotencyKey()
                 let request = try call.request(UpdateRequest.self)
-                if try call.isDryRun() { return .ok(try await service.dryRunUpdate(app, activity, request)) }
+                if try call.isDryRun() { return .ok(try await intake.dryRunUpdate(app, activity, request)) }
                 return .accepted(
-                    try await service.update(app, activity, request, idempotency: key, origin: call.origin)
+                    try await intake.update(app, activity, request, idempotency: key, origin: call.origin)
                 )
             },
             Route(.post, one + "/end", .scope(.publish), query: dryRun, body: true) { call in
@@ -34,9 +35,9 @@ extension Route {
                 let activity = try call.activity()
                 let key = try call.idempotencyKey()
                 let request = try call.request(EndRequest.self)
-                if try call.isDryRun() { return .ok(try await service.dryRunEnd(app, activity, request)) }
+                if try call.isDryRun() { return .ok(try await intake.dryRunEnd(app, activity, request)) }
                 return .accepted(
-                    try await service.end(app, activity, request, idempotency: key, origin: call.origin)
+                    try await intake.end(app, activity, request, idempotency: key, origin: call.origin)
                 )
             },
             Route(.post, one + "/audience", .scope(.publish), body: true, lines: true) { call in
@@ -57,7 +58,7 @@ extension Route {
                     return .accepted(try await list.add())
                 }
                 let request = try call.request(AudienceRequest.self)
-                return .accepted(try await service.changeAudience(app, activity, request, idempotency: key))
+                return .accepted(try await intake.changeAudience(app, activity, request, idempotency: key))
             },
         ]
     }
@@ -106,6 +107,7 @@ extension Route {
 
     /// `…/subscriptions`: the cards of an activity, and the phones' reports about them.
     static func subscriptions(_ service: any TallyService) -> [Route] {
+        let intake = service.intake
         let path = one + "/subscriptions/{device_id}"
         return [
             Route(.get, one + "/subscriptions", .scope(.read), query: paging.union(["state"])) { call in
@@ -120,20 +122,20 @@ extension Route {
                 let device = try call.device()
                 let request = try call.request(SubscriptionRequest.self)
                 guard let ticket = call.principal?.ticket else {
-                    return .ok(try await service.subscribe(app, activity, device, request, by: nil))
+                    return .ok(try await intake.subscribe(app, activity, device, request, by: nil))
                 }
-                let answer = try await service.subscribe(app, activity, device, ticket.admit(request), by: ticket)
+                let answer = try await intake.subscribe(app, activity, device, ticket.admit(request), by: ticket)
                 return .ok(
                     RegistrationReceipt(
                         deviceID: device,
                         activityID: activity,
                         stale: answer.stale,
-                        receiptSampling: service.receiptSampling
+                        receiptSampling: intake.receiptSampling
                     )
                 )
             },
             Route(.delete, path, .scope(.register)) { call in
-                try await service.unsubscribe(call.app(), call.activity(), call.device())
+                try await intake.unsubscribe(call.app(), call.activity(), call.device())
                 return .noContent
             },
         ]

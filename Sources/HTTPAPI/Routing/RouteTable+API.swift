@@ -22,7 +22,7 @@ extension RouteTable {
                 + Route.changes(service, turns)
                 + Route.activities(service.record)
                 + Route.subscriptions(service)
-                + Route.pushes(service)
+                + Route.pushes(service.intake)
                 + Route.batch(service, limits, turns)
                 + Route.ingest(service, limits, turns)
                 + Route.channels(service)

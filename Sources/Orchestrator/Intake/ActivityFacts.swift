@@ -73,7 +73,7 @@ final class ActivityFacts: Sendable {
     }
 }
 
-extension Orchestrator {
+extension Intake {
     /// The facts of an activity.
     ///
     /// - Throws: 404 if the activity does not exist.
@@ -96,7 +96,7 @@ extension Orchestrator {
                 results.append(.failure(Problem.internalError()))
             }
         }
-        let answers = await intake.facts.submit(unknown.map { (names[$0], names[$0]) })
+        let answers = await groups.facts.submit(unknown.map { (names[$0], names[$0]) })
         for (place, answer) in zip(unknown, answers) {
             results[place] = answer.flatMap { facts in
                 guard let facts else { return .failure(Problem.notFound("the activity")) }

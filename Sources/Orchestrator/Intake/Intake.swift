@@ -1,113 +1,84 @@
-import APITypes
 import ActivityModel
 import Logging
 import Postgres
-import Registry
-import ServiceLifecycle
-import Store
+package import Record
+package import Registry
+package import ServiceLifecycle
+package import Store
 
-/// Accepts starts, updates, ends, reports of cards, receipts and registrations in groups, and reads the facts of their
-/// activities in groups.
-final class Intake: Service, CustomStringConvertible {
-    /// Those of one activity are accepted in their order, and are never in one group.
-    let starts: GroupedWork<ActivityFacts.Name, StartCommand, StartGroup.Stored>
-    /// Accepted in the order of each activity.
-    let changes: GroupedWork<Int64, ChangeCommand, Replayable<ChangeAnswer>>
-    /// Accepted in the order of each device; a device is not twice in a group.
-    let reports: GroupedWork<ReportedCard.Device, CardReport, SubscriptionAnswer>
-    /// Accepted in the order of each device, as reports of cards are.
-    let registrations: GroupedWork<ReportedCard.Device, RegistrationGroup.Request, StoredReport>
-    /// Stored in the order of each device.
-    let receipts: GroupedWork<ReportedCard.Device, ReceiptGroup.Request, [DeliveryTimes.Shown]>
-    /// Facts of activities; nil for an id that names none.
-    let facts: GroupedWork<ActivityFacts.Name, ActivityFacts.Name, ActivityFacts?>
+/// The room of accepting: judges what backends and apps post, and stores it. A 202 leaves after the commit.
+///
+/// - **What it does.** Each folder has one subject.
+///   - `Starts`: starts of activities (`Intake+Start`), in groups (``StartGroup``).
+///   - `Changes`: updates and ends (`Intake+Changes`), in groups (``ChangeGroup``); what waits for its time
+///     (`Intake+Scheduling`); what the followers of an activity can decode (``Followers``).
+///   - `Audience`: who is in an audience (`Intake+Audience`), also in long lists (`Intake+AudienceList`).
+///   - `Reports`: devices (`Intake+Devices`), cards (`Intake+Subscriptions`) and receipts (`Intake+Receipts`), as apps
+///     report them.
+///   - `Pushes`: ordinary pushes (`Intake+Pushes`).
+///   - `Batch`: many operations in one request (`Intake+Batch`).
+///   - `DryRuns`: what a request would send (`Intake+DryRuns`).
+///   - `Grouping`: requests that share a commit (``IntakeGroups``), and how many may wait (``IntakeLimit``).
+/// - **Who calls it.** The HTTP API. The top runs schedules by it. It gives work to ``DeliveryStore``, and calls no
+///   sender.
+/// - **Tables that it alone writes.** None.
+/// - **Tables that others write as well.**
+///   - `activities` and `changes`: it inserts them. Sending stamps changes, and the top begins scheduled activities.
+///   - `audience_members`, `audience_topics`: they are deleted after the end, and with a user.
+///   - `segments`: it makes, wakes and leases them.
+///   - `subscriptions` and `starts`: it stores what phones report of them.
+///   - `devices`: a report of a card can make one.
+///   - `schedules`: it inserts them, and the top runs them.
+///   - `pushes`: it inserts them, and sending settles them.
+///
+/// One for the whole daemon.
+package final class Intake: Sendable {
+    let store: Store
+    let registry: Registry
+    let record: Record
+    let work: DeliveryStore
+    /// What a registration means to activities.
+    let activities: any ActivityKeeper
+    let groups: IntakeGroups
+    /// The unchanging facts of activities, by their ids.
+    let facts: ExpiringCache<ActivityFacts.Name, ActivityFacts>
 
-    init(store: Store, work: DeliveryStore) {
-        let (database, skews, logger) = (store.database, store.skews, store.logger)
-        let (wakeUps, segments) = (work.wakeUps, work.segments)
-        starts = GroupedWork(
-            "accepting starts",
-            .init(groupSize: 100, lanes: 3, worthALane: 16, takesWholeLines: false),
-            logger: logger
-        ) { starts, _ in
-            try await StartGroup.accept(starts, in: database, for: segments, waking: wakeUps)
-        }
-        changes = GroupedWork(
-            "accepting changes",
-            .init(groupSize: 500, lanes: 3, worthALane: 16, takesWholeLines: true),
-            logger: logger
-        ) { commands, isPatient in
-            let room = wakeUps.reserve(commands.count)
-            defer { wakeUps.giveBack(room) }
-            return try await database.withTransaction { connection in
-                let judged = try await ChangeGroup.judge(
-                    commands,
-                    skews: skews,
-                    segments: segments,
-                    leasing: room,
-                    isPatient: isPatient,
-                    on: connection
-                )
-                if !judged.statements.isEmpty {
-                    // Reads the rings and channels that are leased for this daemon in the same round trip, so that
-                    // their pushes need no other read.
-                    let (rings, channels) = (judged.work?.leasableRings ?? [], judged.work?.leasableChannels ?? [])
-                    let ringLook = rings.isEmpty ? [] : [SmallRing.selection(rings, of: segments.daemon)]
-                    let channelLook = channels.isEmpty ? [] : [PlainBroadcast.selection(channels, of: segments.daemon)]
-                    let looked = ContinuousClock.now
-                    var rows = try await connection.commit(judged.statements + ringLook + channelLook)
-                    let broadcasts = channels.isEmpty ? nil : rows.popLast()
-                    let seenRings = rings.isEmpty ? nil : rows.popLast()
-                    let work = try judged.work(rows)
-                    wakeUps.handOver(
-                        LeasedSegment.all(work.leases, rings: seenRings, broadcasts: broadcasts, at: looked)
-                    )
-                    if work.hasMore { wakeUps.signalAll() }
-                }
-                return judged.answers
-            }
-        }
-        reports = GroupedWork(
-            "taking reports of cards",
-            .init(groupSize: 250, lanes: 3, worthALane: 16, takesWholeLines: false),
-            logger: logger
-        ) { reports, _ in
-            try await ReportGroup.accept(reports, in: database, waking: wakeUps)
-        }
-        registrations = GroupedWork(
-            "registering devices",
-            .init(groupSize: 250, lanes: 3, worthALane: 16, takesWholeLines: false),
-            logger: logger
-        ) { requests, _ in
-            try await RegistrationGroup.accept(requests)
-        }
-        receipts = GroupedWork(
-            "taking receipts",
-            .init(groupSize: 100, lanes: 1, worthALane: 16, takesWholeLines: false),
-            logger: logger
-        ) { requests, _ in
-            try await ReceiptGroup.accept(requests, in: database)
-        }
-        facts = GroupedWork(
-            "reading activities",
-            .init(groupSize: 500, lanes: 2, worthALane: 16, takesWholeLines: true),
-            logger: logger
-        ) { names, _ in
-            let facts = try await ActivityFacts.read(names, from: database)
-            return names.map { .success(facts[$0]) }
-        }
+    /// - Parameters:
+    ///   - store: What is written, and how.
+    ///   - registry: Knows the types.
+    ///   - record: Reads activities, for dry runs.
+    ///   - work: Is given what is to be sent.
+    ///   - activities: Carries out what a registration means to activities.
+    package init(
+        store: Store,
+        registry: Registry,
+        record: Record,
+        work: DeliveryStore,
+        activities: any ActivityKeeper
+    ) {
+        self.store = store
+        self.registry = registry
+        self.record = record
+        self.work = work
+        self.activities = activities
+        groups = IntakeGroups(store: store, work: work)
+        facts = ExpiringCache(lifetime: .seconds(60), limit: 100_000) { ContinuousClock().now }
     }
 
-    var description: String { "intake" }
+    /// Accepts what is posted, until the daemon stops.
+    package var duty: any Service { groups }
 
-    func run() async {
-        await withDiscardingTaskGroup { group in
-            group.addTask { await self.starts.run() }
-            group.addTask { await self.changes.run() }
-            group.addTask { await self.reports.run() }
-            group.addTask { await self.registrations.run() }
-            group.addTask { await self.receipts.run() }
-            group.addTask { await self.facts.run() }
-        }
-    }
+    /// An app was deleted: its activities are not known any more.
+    package func forgetActivities() { facts.removeAll() }
+}
+
+// What this room uses of those below.
+extension Intake {
+    var database: Database { store.database }
+    var settings: OrchestratorSettings { store.settings }
+    var logger: Logger { store.logger }
+    var signing: SigningIdentities { store.signing }
+    var timeline: Timeline { store.timeline }
+    var wakeUps: WakeUps { work.wakeUps }
+    var segments: SegmentStore { work.segments }
 }

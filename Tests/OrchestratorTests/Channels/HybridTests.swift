@@ -163,7 +163,7 @@ struct HybridTests {
     /// Sends on one way until that rests.
     private func work(_ way: EngineTables.Way, in world: World) async throws {
         try await world.tables.hold(way == .channel ? .tokens : .channel)
-        for lease in try await world.orchestrator.segments.claim(limit: 1) {
+        for lease in try await world.orchestrator.deliveryStore.segments.claim(limit: 1) {
             #expect((lease.segment == SegmentRows.channelSegment) == (way == .channel))
             try await SegmentWorker(room: world.orchestrator.delivery, slot: nil, lease: lease).work()
         }

@@ -113,7 +113,7 @@ struct RevisionPropertyTests {
                     origin: nil
                 )
             }
-            for answer in await world.orchestrator.accept(changes) { _ = try answer.get() }
+            for answer in await world.orchestrator.intake.accept(changes) { _ = try answer.get() }
             #expect(try await world.show().contentState == ["score": 3, "revision": 4])
         }
     }
@@ -133,7 +133,7 @@ struct RevisionPropertyTests {
         try await withWorld { world in
             try await Self.register(world)
             try await world.start()
-            let answer = try await world.orchestrator.dryRunUpdate(
+            let answer = try await world.orchestrator.intake.dryRunUpdate(
                 world.app,
                 ActivityID(stored: "final"),
                 UpdateRequest(contentState: World.state(5))

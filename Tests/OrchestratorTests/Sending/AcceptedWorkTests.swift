@@ -28,7 +28,7 @@ struct AcceptedWorkTests {
             try await world.update(score: 2, alert: "Messi", mustDeliver: true)
             for score in 3...20 { try await world.update(score: Int64(score), mustDeliver: true) }
             #expect(try await ring(world) == "21")
-            #expect(try await world.orchestrator.segments.claim(limit: 10).isEmpty)
+            #expect(try await world.orchestrator.deliveryStore.segments.claim(limit: 10).isEmpty)
             try await world.pass(60)  // so many stamps were taken in advance
             // Whoever comes now is sent the newest state, and none of the alerts of before.
             try await world.follow("d1", token: "aa01")
@@ -96,12 +96,12 @@ struct AcceptedWorkTests {
                 try await world.follow("d\(number)", token: "aa0\(number)", in: "a\(number)", known: 1)
             }
             try await world.settle()
-            let wakeUps = world.orchestrator.wakeUps
+            let wakeUps = world.orchestrator.deliveryStore.wakeUps
             wakeUps.open(room: 2)
             for number in 1...3 { try await world.update("a\(number)", score: 1) }
             let leases = wakeUps.takeLeases(10)
             #expect(leases.count == 2)
-            #expect(try await world.orchestrator.segments.claim(limit: 10).count == 1)
+            #expect(try await world.orchestrator.deliveryStore.segments.claim(limit: 10).count == 1)
             _ = await SegmentGroup(room: world.orchestrator.delivery, slot: nil, segments: leases).run()
             #expect(world.recorder.take().map(\.destination).sorted() == ["aa01", "aa02"])
 
@@ -129,7 +129,7 @@ struct AcceptedWorkTests {
             try await world.follow("d2", token: "aa02", in: "a2", known: 1)
             try await world.settle()
             _ = world.recorder.take()
-            let wakeUps = world.orchestrator.wakeUps
+            let wakeUps = world.orchestrator.deliveryStore.wakeUps
             wakeUps.open(room: 2)
             try await world.update("a1", score: 1)
             try await world.update("a2", score: 1, alert: "Goal")
@@ -158,7 +158,7 @@ struct AcceptedWorkTests {
             try await world.start("a1", delivery: .channel)
             try await world.start("a2", delivery: .channel)
             try await world.settle()
-            let wakeUps = world.orchestrator.wakeUps
+            let wakeUps = world.orchestrator.deliveryStore.wakeUps
             wakeUps.open(room: 2)
             try await world.update("a1", score: 1)
             try await world.update("a2", score: 2, alert: "Goal")
@@ -166,7 +166,7 @@ struct AcceptedWorkTests {
             #expect(segments.map(\.lease.isChannel) == [true, true])
             let looks = segments.compactMap(\.look)
             #expect(looks.map { $0.small?.broadcast?.change.revision } == [2, nil])
-            #expect(try await world.orchestrator.segments.claim(limit: 10).isEmpty)
+            #expect(try await world.orchestrator.deliveryStore.segments.claim(limit: 10).isEmpty)
             _ = await SegmentGroup(room: world.orchestrator.delivery, slot: nil, segments: segments).run()
             #expect(world.recorder.take().compactMap(\.score).sorted() == [1, 2])
             #expect(try await world.number("SELECT count(*) FROM segments WHERE due_at IS NOT NULL") == 0)
@@ -192,7 +192,7 @@ struct AcceptedWorkTests {
             try await world.start("failing")
             try await world.follow("d2", token: "aa02", in: "failing", known: 1)
             try await world.settle()
-            let wakeUps = world.orchestrator.wakeUps
+            let wakeUps = world.orchestrator.deliveryStore.wakeUps
             wakeUps.open(room: 10)
             try await world.update("by-both", score: 1)
             #expect(wakeUps.takeLeases(10).isEmpty)
@@ -211,13 +211,13 @@ struct AcceptedWorkTests {
             try await world.start("a2")
             try await world.follow("d2", token: "aa02", in: "a2", known: 1)
             try await world.settle()
-            world.orchestrator.wakeUps.open(room: 1)
+            world.orchestrator.deliveryStore.wakeUps.open(room: 1)
             let batch = ["a1", "a2"].map { id in
                 let update = UpdateRequest(contentState: World.state(1))
                 return KeyedOperation(BatchOperation(.update(ActivityID(stored: id), update)), idempotency: nil)
             }
-            #expect(await world.orchestrator.batch(world.app, batch, origin: nil).count == 2)
-            #expect(world.orchestrator.wakeUps.takeLeases(10).count == 1)
+            #expect(await world.orchestrator.intake.batch(world.app, batch, origin: nil).count == 2)
+            #expect(world.orchestrator.deliveryStore.wakeUps.takeLeases(10).count == 1)
         }
     }
 
@@ -227,12 +227,12 @@ struct AcceptedWorkTests {
             try await world.start()
             try await world.follow("d1", token: "aa01", known: 1)
             try await world.settle()
-            let wakeUps = world.orchestrator.wakeUps
+            let wakeUps = world.orchestrator.deliveryStore.wakeUps
             wakeUps.open(room: 2)
             try await world.update(score: 1)
             let left = wakeUps.close()
             #expect(left.count == 1)
-            try await world.orchestrator.segments.release(left.map(\.lease))
+            try await world.orchestrator.deliveryStore.segments.release(left.map(\.lease))
             try await world.update(score: 2)
             #expect(wakeUps.takeLeases(10).isEmpty)
             try await world.settle()

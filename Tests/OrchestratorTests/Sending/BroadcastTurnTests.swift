@@ -85,8 +85,8 @@ struct BroadcastTurnTests {
             try await world.settle()
             try await world.update(score: 1, mustDeliver: hasMore)
             if hasMore { try await world.update(score: 2) }
-            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
-            let look = try #require(try await world.orchestrator.segments.look(lease))
+            let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 1).first)
+            let look = try #require(try await world.orchestrator.deliveryStore.segments.look(lease))
             let turn = try await ChannelTurn(
                 room: world.orchestrator.delivery,
                 slot: nil,

@@ -50,7 +50,7 @@ struct CardLockTests {
                 )
             }
             try await holdingFirst(world) {
-                for answer in await world.orchestrator.accept(cards) { _ = try answer.get() }
+                for answer in await world.orchestrator.intake.accept(cards) { _ = try answer.get() }
             }
         }
     }

@@ -14,8 +14,8 @@ struct CatchUpOrderTests {
         _ place: CatchUpPlace
     ) async throws -> CatchUpTurn {
         try await world.expireLeases()
-        let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
-        let look = try #require(try await world.orchestrator.segments.look(lease))
+        let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 1).first)
+        let look = try #require(try await world.orchestrator.deliveryStore.segments.look(lease))
         return CatchUpTurn(
             room: world.orchestrator.delivery,
             slot: nil,

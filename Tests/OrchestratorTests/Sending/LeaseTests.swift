@@ -92,7 +92,7 @@ struct LeaseTests {
             try await world.settle()
             try await world.exhaustStamps()
             #expect(try await world.update(score: 1).timestamp == nil)
-            let segments = world.orchestrator.segments
+            let segments = world.orchestrator.deliveryStore.segments
             let lease = try #require(try await segments.claim(limit: 1).first)
             await #expect(throws: StampTooEarly.self) {
                 try await world.orchestrator.deliveryStore.changes.stamped(2, under: lease)
@@ -110,7 +110,7 @@ struct LeaseTests {
     func wakes() async throws {
         try await withWorld { world in
             try await world.start(to: World.devices("d1"))
-            let segments = world.orchestrator.segments
+            let segments = world.orchestrator.deliveryStore.segments
             let lease = try #require(try await segments.claim(limit: 1).first)
             let seen = try await segments.renew(lease).wakes
             try await world.update(score: 1)
@@ -129,13 +129,13 @@ struct LeaseTests {
     func prolonging() async throws {
         try await withWorld { world in
             try await world.start(to: World.devices("d1"))
-            let segments = world.orchestrator.segments
+            let segments = world.orchestrator.deliveryStore.segments
             let lease = try #require(try await segments.claim(limit: 5).first)
             try await world.expireLeases()
             try await segments.renew(lease)
-            #expect(try await world.sibling().orchestrator.segments.claim(limit: 5).isEmpty)
+            #expect(try await world.sibling().orchestrator.deliveryStore.segments.claim(limit: 5).isEmpty)
             try await world.expireLeases()
-            #expect(try await world.sibling().orchestrator.segments.claim(limit: 5).count == 1)
+            #expect(try await world.sibling().orchestrator.deliveryStore.segments.claim(limit: 5).count == 1)
             await #expect(throws: LeaseLost.self) { try await segments.renew(lease) }
         }
     }
@@ -144,12 +144,12 @@ struct LeaseTests {
     func sending() async throws {
         try await withWorld { world in
             try await world.start(to: World.devices("d1"))
-            let segments = world.orchestrator.segments
+            let segments = world.orchestrator.deliveryStore.segments
             let lease = try #require(try await segments.claim(limit: 5).first)
             let activity = try #require(try await world.snapshot(of: lease.activityKey))
             try await world.expireLeases()
             #expect(try await segments.mayGoOn(lease, with: activity))
-            #expect(try await world.sibling().orchestrator.segments.claim(limit: 5).isEmpty)
+            #expect(try await world.sibling().orchestrator.deliveryStore.segments.claim(limit: 5).isEmpty)
         }
     }
 
@@ -157,7 +157,7 @@ struct LeaseTests {
     func race() async throws {
         try await withWorld { world in
             try await world.start(to: World.devices("d1"))
-            let segments = world.orchestrator.segments
+            let segments = world.orchestrator.deliveryStore.segments
             let lease = try #require(try await segments.claim(limit: 5).first)
             try await world.expireLeases()
             let renewal = try await world.database.withTransaction { connection in
@@ -174,7 +174,7 @@ struct LeaseTests {
     func newer() async throws {
         try await withWorld { world in
             try await world.start(to: World.devices("d1"))
-            let segments = world.orchestrator.segments
+            let segments = world.orchestrator.deliveryStore.segments
             let lease = try #require(try await segments.claim(limit: 5).first)
             let activity = try #require(try await world.snapshot(of: lease.activityKey))
             #expect(try await segments.mayGoOn(lease, with: activity))
@@ -190,7 +190,7 @@ struct LeaseTests {
     func unreachableDatabase() async throws {
         try await withWorld { world in
             try await world.start(to: World.devices("d1"))
-            let lease = try #require(try await world.orchestrator.segments.claim(limit: 5).first)
+            let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 5).first)
             let (signs, sign) = AsyncStream.makeStream(of: Bool.self)
             let tries = Atomic(0)
             let gate = StatementGate { (_) async throws(PostgresError) in
@@ -215,7 +215,7 @@ struct LeaseTests {
     func clockSetBack() async throws {
         try await withWorld { world in
             try await world.start(to: World.devices("d1"))
-            let segments = world.orchestrator.segments
+            let segments = world.orchestrator.deliveryStore.segments
             let lease = try #require(try await segments.claim(limit: 5).first)
             let setBack: Query = "UPDATE segments SET lease_until = lease_until + interval '1 hour'"
             try await world.database.execute(setBack)
@@ -232,7 +232,7 @@ struct LeaseTests {
     func claiming() async throws {
         try await withWorld { world in
             try await world.start(to: World.devices("d1"))
-            let segments = world.orchestrator.segments
+            let segments = world.orchestrator.deliveryStore.segments
             let first = try #require(try await segments.claim(limit: 5).first)
             #expect(try await segments.claim(limit: 5).isEmpty)
             try await world.expireLeases()

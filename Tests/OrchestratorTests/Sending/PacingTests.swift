@@ -55,7 +55,7 @@ struct PacingTests {
     func survives() async throws {
         try await withPaced { world in
             try await world.update(score: 2)
-            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+            let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 1).first)
             await SegmentWorker(room: world.orchestrator.delivery, slot: nil, lease: lease).run()
             let wait = try await world.number("SELECT extract(epoch FROM due_at - now())::int8 FROM segments")
             #expect((1...30).contains(wait ?? 0))

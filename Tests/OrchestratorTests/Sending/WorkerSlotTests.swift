@@ -98,7 +98,7 @@ struct WorkerSlotTests {
                 try await world.follow("d\(number)", token: "aa0\(number)", in: "a\(number)", known: 1)
             }
             try await world.settle()
-            let wakeUps = world.orchestrator.wakeUps
+            let wakeUps = world.orchestrator.deliveryStore.wakeUps
             wakeUps.open(room: 10)
             let dispatcher = Dispatcher(room: world.orchestrator.delivery)
             try await world.update("a1", score: 1)
@@ -167,9 +167,9 @@ struct WorkerSlotTests {
         try await withWorld(settings: settings) { world in
             try await world.start()
             try await world.follow("d1", token: "aa01")
-            try await world.orchestrator.segments.takeAnnouncements()
-            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
-            let slots = WorkerSlots(count, wakeUps: world.orchestrator.wakeUps)
+            try await world.orchestrator.deliveryStore.segments.takeAnnouncements()
+            let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 1).first)
+            let slots = WorkerSlots(count, wakeUps: world.orchestrator.deliveryStore.wakeUps)
             let slot = slots.take(holding: 1)
             await SegmentWorker(room: world.orchestrator.delivery, slot: slot, lease: lease).run()
             #expect(world.recorder.take().count == 1)

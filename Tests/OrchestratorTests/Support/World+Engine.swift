@@ -24,12 +24,12 @@ extension World {
             """,
             "UPDATE segments SET due_at = now() WHERE activity_key = \(activityKey) AND segment = 0",
         ])
-        let leases = try await orchestrator.segments.claim(limit: 1)
+        let leases = try await orchestrator.deliveryStore.segments.claim(limit: 1)
         let lease = try #require(leases.first)
         while let place = try await snapshot(of: activityKey)?.enrolment {
             _ = try await orchestrator.deliveryStore.enrolStretch(after: place, under: lease)
         }
-        try await orchestrator.segments.release(lease)
+        try await orchestrator.deliveryStore.segments.release(lease)
     }
 
     /// Turns the next stretch of an audience into starts, and says whether there is more.

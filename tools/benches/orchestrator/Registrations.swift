@@ -58,7 +58,12 @@ struct Registrations: Sendable {
             return SubscriptionRequest(.updateToken(token), generation: 1, environment: .production)
         }
         guard numbers.count > 1 else {
-            _ = try await orchestrator.subscribe(Scene.app, Scene.first, Scene.device(numbers.lowerBound), requests[0])
+            _ = try await orchestrator.intake.subscribe(
+                Scene.app,
+                Scene.first,
+                Scene.device(numbers.lowerBound),
+                requests[0]
+            )
             return
         }
         let operations = zip(numbers, requests).map { number, request in
@@ -67,7 +72,7 @@ struct Registrations: Sendable {
                 idempotency: nil
             )
         }
-        for result in await orchestrator.batch(Scene.app, operations, origin: nil) { _ = try result.get() }
+        for result in await orchestrator.intake.batch(Scene.app, operations, origin: nil) { _ = try result.get() }
     }
 
     /// 80 bytes that no other number has.

@@ -257,7 +257,7 @@ struct ReportGroup {
         left = renewed
         let byToken = reports.indices.filter { reports[$0].card.request.report.isByToken && !stale.contains($0) }
             .compactMap { place in cardKey(place).map { (place, $0) } }
-        let admission = AppVersionAdmission(registry: reports[0].orchestrator.registry)
+        let admission = AppVersionAdmission(registry: reports[0].registry)
         let missing = try await admission.admit(byToken.map(\.1), on: connection)
         left.formUnion(byToken.filter { missing.contains($0.1) }.map(\.0))
     }
@@ -284,7 +284,7 @@ struct ReportGroup {
             )
         }
         if !reinstalled.isEmpty { _ = try await connection.pipeline(Installations.restart(deviceKey: key)) }
-        let admission = AppVersionAdmission(registry: report.orchestrator.registry)
+        let admission = AppVersionAdmission(registry: report.registry)
         let activityKey = request.report.isByToken ? report.facts.key : nil
         if isNewer {
             givesWork = true

@@ -33,7 +33,7 @@ struct ReportedCard: Sendable {
 struct CardReport: Sendable {
     let card: ReportedCard
     let facts: ActivityFacts
-    let orchestrator: Orchestrator
+    let registry: Registry
 
     var type: RegistryCaches.TypeKey { RegistryCaches.TypeKey(app: card.app, name: facts.typeName) }
 }

@@ -166,7 +166,7 @@ struct CardWatcherTests {
             try await world.pass(31)
             let gate = world.recorder.close()
             let watcher = Task {
-                async let looks: Void = world.orchestrator.dueWork.run()
+                async let looks: Void = world.orchestrator.deliveryStore.dueWork.run()
                 await CardWatcher(room: world.orchestrator.delivery).run()
                 await looks
             }
@@ -277,7 +277,7 @@ struct CardWatcherTests {
                 var request = SubscriptionRequest(.updateToken(try #require(PushToken(hex: token))))
                 request.environment = .production
                 request.activityKitID = kit
-                return try await world.orchestrator.subscribe(world.app, final, DeviceID(stored: "d1"), request)
+                return try await world.orchestrator.intake.subscribe(world.app, final, DeviceID(stored: "d1"), request)
             }
             switch sign {
             case "another token":

@@ -125,18 +125,18 @@ struct DivisionTests {
             try await world.update(score: 1, alert: "Messi")
             // The walk with the alert has passed the first 25, and goes on with a newer state.
             let passed = try await world.number("SELECT device_key FROM devices WHERE device_id = 'crowd25'") ?? 0
-            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+            let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 1).first)
             var carousel = Carousel(cursor: 0, completed: 1)
             carousel.turn(to: 2, alert: 2)
             carousel.acknowledge(through: passed, reachedBound: false)
-            try await world.orchestrator.segments.acknowledge(lease, carousel, with: [])
+            try await world.orchestrator.deliveryStore.segments.acknowledge(lease, carousel, with: [])
             let few = world.sibling(settings: Self.smallRings)
             try await RingDivision(
                 room: few.orchestrator.delivery,
                 lease: lease,
-                range: world.orchestrator.segments.renew(lease).range
+                range: world.orchestrator.deliveryStore.segments.renew(lease).range
             ).run()
-            try await world.orchestrator.segments.release(lease)
+            try await world.orchestrator.deliveryStore.segments.release(lease)
             #expect(try await world.rings() == 4)
             #expect(try await world.show().progress.current == 25)
             try await world.update(score: 2)
@@ -156,7 +156,7 @@ struct DivisionTests {
             try await world.start()
             try await world.crowd(40)
             try await world.settle()
-            let segments = world.orchestrator.segments
+            let segments = world.orchestrator.deliveryStore.segments
             try await world.database.execute("UPDATE segments SET due_at = now()")
             let lease = try #require(try await segments.claim(limit: 1).first)
             let range = try await segments.renew(lease).range
@@ -177,7 +177,9 @@ struct DivisionTests {
     /// What a daemon takes, until there is nothing more for it.
     private func take(_ world: World) async throws -> [SegmentLease] {
         var held: [SegmentLease] = []
-        while case let more = try await world.orchestrator.segments.claim(limit: 1), !more.isEmpty { held += more }
+        while case let more = try await world.orchestrator.deliveryStore.segments.claim(limit: 1), !more.isEmpty {
+            held += more
+        }
         return held
     }
 
@@ -241,11 +243,11 @@ struct DivisionTests {
         try await withSmallRings { world in
             try await divide(world)
             try await world.follow("crowd35", token: "bb35", known: 1)
-            try await world.orchestrator.segments.takeAnnouncements()
+            try await world.orchestrator.deliveryStore.segments.takeAnnouncements()
             #expect(try await world.number("SELECT count(*) FROM segments WHERE due_at IS NOT NULL") == 1)
             // Another ring that has work at the same moment leaves it alone.
             try await world.database.execute("UPDATE segments SET due_at = now() WHERE segment = 0")
-            for lease in try await world.orchestrator.segments.claim(limit: 1, takesFurtherRing: false) {
+            for lease in try await world.orchestrator.deliveryStore.segments.claim(limit: 1, takesFurtherRing: false) {
                 try await SegmentWorker(room: world.orchestrator.delivery, slot: nil, lease: lease).work()
             }
             #expect(world.recorder.take().isEmpty)
@@ -335,7 +337,7 @@ struct DivisionTests {
         try await withSmallRings { world in
             try await divide(world)
             let merged = "SELECT string_agg(revision || ' into ' || merged_into, ', ' ORDER BY revision) FROM changes"
-            let first = world.orchestrator.segments
+            let first = world.orchestrator.deliveryStore.segments
             try await world.update(score: 2)
             for lease in try await first.claim(limit: 1, takesFurtherRing: false) {
                 try await SegmentWorker(room: world.orchestrator.delivery, slot: nil, lease: lease).work()
@@ -372,7 +374,7 @@ struct DivisionTests {
             }
             let key = try #require(try await world.number("SELECT activity_key FROM activities"))
             let activity = try #require(try await world.snapshot(of: key))
-            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+            let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 1).first)
             try await withThrowingTaskGroup { group in
                 for revision in Int64(2)...5 {
                     let change = try #require(

@@ -5,7 +5,7 @@ import Postgres
 package import Registry
 import Store
 
-extension Orchestrator {
+extension Intake {
     /// Takes the report of an app about one card. Anything that the card lacks is sent at once (promise 7).
     ///
     /// A report with an older generation than the stored one changes nothing. A report may leave out what the card
@@ -43,13 +43,13 @@ extension Orchestrator {
         var reports: [(place: Int, report: CardReport)] = []
         var answers = zip(cards, facts).enumerated().map { place, card -> Result<SubscriptionAnswer, any Error> in
             card.1.mapError { card.0.refusal(instead: $0) }.flatMap { facts in
-                reports.append((place, CardReport(card: card.0, facts: facts, orchestrator: self)))
+                reports.append((place, CardReport(card: card.0, facts: facts, registry: registry)))
                 // Takes the place of the answer to come.
                 return .failure(Problem.internalError())
             }
         }
         let limit = intakeLimit
-        let accepted = await intake.reports.submit(reports.map { ($0.report.card.deviceName, $0.report) }) {
+        let accepted = await groups.reports.submit(reports.map { ($0.report.card.deviceName, $0.report) }) {
             _,
             backlog throws(Problem) in
             try limit.admit(.pressing, behind: backlog)

@@ -4,7 +4,7 @@ import Logging
 import Registry
 package import Store
 
-extension Orchestrator {
+extension Intake {
     /// Starts an activity, now or at its time.
     ///
     /// - Returns: The answer. It is a replay if the very same start had been accepted before.
@@ -44,7 +44,7 @@ extension Orchestrator {
         let commands = await inTurns(starts) { await self.command($0) }
         var answers: [StartGroup.Answer] = commands.map { _ in .failure(Problem.internalError()) }
         let small = commands.indices.filter { commands[$0].isSmall }
-        let stored = await intake.starts.submit(small.map { (starts[$0].name, commands[$0]) })
+        let stored = await groups.starts.submit(small.map { (starts[$0].name, commands[$0]) })
         for (place, answer) in zip(small, stored) { answers[place] = answer }
         let large = commands.indices.filter { !commands[$0].isSmall }
         let storedAlone = await inTurns(large.map { commands[$0] }) { await self.storeAlone($0) }

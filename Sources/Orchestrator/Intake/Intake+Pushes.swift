@@ -5,7 +5,7 @@ import Postgres
 import Registry
 package import Store
 
-extension Orchestrator {
+extension Intake {
     /// Accepts an ordinary push: it is stored with the answer, and ``PushQueue`` sends it.
     ///
     /// - Throws: 404 for an unknown app, device or user; 409 `no_device_token`; 422 if the push type or Apple's limits

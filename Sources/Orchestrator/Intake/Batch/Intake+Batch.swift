@@ -22,7 +22,7 @@ package enum OperationAnswer: Sendable {
     case subscription(SubscriptionAnswer)
 }
 
-extension Orchestrator {
+extension Intake {
     package typealias OperationResult = Result<OperationAnswer, any Error>
 
     /// Carries out operations as their own routes do, each judged on its own. Those that concern one activity or one
@@ -70,7 +70,7 @@ extension Orchestrator {
     /// The others cost no look-up and no sorting. Under overload they are the majority, and the time is needed for ends and
     /// alerts.
     private func places(ofThoseTaken operations: [KeyedOperation], within limit: IntakeLimit) -> [Int] {
-        let least = limit.leastWeight(behind: intake.changes.backlog)
+        let least = limit.leastWeight(behind: groups.changes.backlog)
         guard least != .routine else { return Array(operations.indices) }
         return operations.indices.filter { place in
             guard let weight = IntakeLimit.Weight(operations[place].operation.work) else { return true }

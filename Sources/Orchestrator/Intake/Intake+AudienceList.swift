@@ -27,7 +27,7 @@ package struct AudienceListPage: Sendable, Hashable {
 /// How much of a long list is stored. The answer of a complete list is counted.
 package typealias AudienceListProgress = KeptProgress<AudienceCounts>
 
-extension Orchestrator {
+extension Intake {
     /// Adds one page of a long list to the audience of an activity, in one transaction. The pages come in order.
     ///
     /// An idempotency key stores the progress with the page. A stored page changes nothing when it comes again, so a

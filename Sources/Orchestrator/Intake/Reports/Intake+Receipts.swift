@@ -3,7 +3,7 @@ package import ActivityModel
 import Registry
 import Store
 
-extension Orchestrator {
+extension Intake {
     /// The share of cards whose receipts are wanted, from 0 to 1.
     package var receiptSampling: Double { settings.receiptSampling }
 
@@ -18,12 +18,12 @@ extension Orchestrator {
         let name = ReportedCard.Device(app: app, id: device)
         let limit = intakeLimit
         // They can wait, so they are the first to go.
-        let answers = await intake.receipts.submit([(name, ReceiptGroup.Request(device: name, receipts: receipts))]) {
+        let answers = await groups.receipts.submit([(name, ReceiptGroup.Request(device: name, receipts: receipts))]) {
             _,
             backlog throws(Problem) in
             try limit.admit(.routine, behind: backlog)
         }
         let news = try (answers.first ?? .failure(Problem.internalError())).get()
-        for shown in news { deliveryStore.times.record(shown) }
+        for shown in news { work.times.record(shown) }
     }
 }

@@ -2,7 +2,7 @@ package import APITypes
 package import ActivityModel
 import Registry
 
-extension Orchestrator {
+extension Intake {
     /// Takes what an app reports of its installation; what the report leaves out keeps what is stored.
     ///
     /// A start token is replaced by a report of the same or a later generation, or of none. An older one changes
@@ -42,8 +42,8 @@ extension Orchestrator {
     /// deleted since.
     func accept(_ reports: [ReportedDevice]) async -> [RegistrationGroup.Answer] {
         let limit = intakeLimit
-        let requests = reports.map { ($0.name, RegistrationGroup.Request($0, registry, self)) }
-        return await intake.registrations.submit(requests) {
+        let requests = reports.map { ($0.name, RegistrationGroup.Request($0, registry, activities)) }
+        return await groups.registrations.submit(requests) {
             _,
             backlog throws(Problem) in
             try limit.admit(.pressing, behind: backlog)

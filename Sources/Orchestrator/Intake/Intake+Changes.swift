@@ -4,7 +4,7 @@ import Postgres
 import Registry
 package import Store
 
-extension Orchestrator {
+extension Intake {
     /// Accepts a new state of an activity, or schedules it.
     ///
     /// - Throws: 404 for an unknown activity, 409 `activity_ended` or `late_event`, 422 for content that the type
@@ -77,7 +77,7 @@ extension Orchestrator {
         isAgain: Bool = false
     ) async -> [Result<Replayable<ChangeAnswer>, any Error>] {
         let facts = await facts(of: changes.map(\.name))
-        let backlog = intake.changes.backlog
+        let backlog = groups.changes.backlog
         var answers: [Result<Replayable<ChangeAnswer>, any Error>] = []
         var commands: [(place: Int, command: ChangeCommand)] = []
         for (place, (change, facts)) in zip(changes, facts).enumerated() {
@@ -103,7 +103,7 @@ extension Orchestrator {
         if !unused.isEmpty {
             commands = commands.map { ($0, $1.knowing(unused: unused, changes[$0])) }
         }
-        let accepted = await intake.changes.submit(
+        let accepted = await groups.changes.submit(
             commands.map { ($0.command.activity.key, $0.command) },
             admitting: { command, backlog throws(Problem) in try limit.admit(command.weight, behind: backlog) },
             isUrgent: \.isUrgent
@@ -138,10 +138,10 @@ extension Orchestrator {
     }
 
     /// The changes that wait to be accepted.
-    package var waitingChanges: Int { intake.changes.backlog.count }
+    package var waitingChanges: Int { groups.changes.backlog.count }
 
     /// How long a change that comes now would wait to be accepted.
-    package var expectedIntakeWait: Duration { intake.changes.backlog.wait ?? .zero }
+    package var expectedIntakeWait: Duration { groups.changes.backlog.wait ?? .zero }
 
     var intakeLimit: IntakeLimit { IntakeLimit(waiting: settings.intakeLimit, wait: settings.intakeWait) }
 

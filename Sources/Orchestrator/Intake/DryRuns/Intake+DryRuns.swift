@@ -7,7 +7,7 @@ import Store
 
 // A dry run runs the code of the real request up to its commit. It decides and writes the change, renders the pushes
 // from what was written, and rolls the transaction back. So the two can never say different things.
-extension Orchestrator {
+extension Intake {
     /// The pushes that a start would send, and to whom.
     ///
     /// - Throws: As ``start(_:_:_:origin:)``.

@@ -5,7 +5,7 @@ import Postgres
 import Registry
 package import Store
 
-extension Orchestrator {
+extension Intake {
     /// Adds to and removes from the audience of an activity. Cards that were started stay. A start that has not left
     /// yet does not leave after its device is removed.
     ///
