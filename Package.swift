@@ -202,12 +202,22 @@ let package = Package(
             ]
         ),
 
+        // What waits to be sent: accepting fills it, sending empties it.
+        .target(
+            name: "DeliveryStore",
+            dependencies: [
+                "APITypes", "ActivityModel", "APNSTransport", "Channels", "JSON", "Postgres", "Registry", "Store",
+                "Waiting", logging, metrics, serviceLifecycle,
+            ]
+        ),
+
         // Application: services, routes, the typed client.
         .target(
             name: "Orchestrator",
             dependencies: [
-                "APITypes", "ActivityModel", "APNSTransport", "Channels", "Doctor", "JSON", "Ownership", "Postgres",
-                "Record", "Registry", "Store", "Waiting", "Webhooks", logging, metrics, serviceLifecycle,
+                "APITypes", "ActivityModel", "APNSTransport", "Channels", "DeliveryStore", "Doctor", "JSON",
+                "Ownership",
+                "Postgres", "Record", "Registry", "Store", "Waiting", "Webhooks", logging, metrics, serviceLifecycle,
             ]
         ),
         .target(name: "APITypes", dependencies: ["ActivityModel", "JSON", "SwiftContent"]),
@@ -220,7 +230,8 @@ let package = Package(
         .target(
             name: "HTTPAPI",
             dependencies: [
-                "APITypes", "ActivityModel", "Channels", "Console", "Cryptography", "HTTP1Server", "JSON",
+                "APITypes", "ActivityModel", "Channels", "Console", "Cryptography", "DeliveryStore", "HTTP1Server",
+                "JSON",
                 "Orchestrator", "Record", "Registry", "Store", "Webhooks", httpTypes, nioCore, nioHTTP1, logging,
                 metrics, coreMetrics, serviceLifecycle,
             ],

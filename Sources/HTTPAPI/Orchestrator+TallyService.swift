@@ -1,4 +1,5 @@
 package import Channels
+import DeliveryStore
 package import Orchestrator
 package import Record
 package import Registry

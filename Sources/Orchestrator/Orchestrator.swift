@@ -1,5 +1,6 @@
 package import APITypes
 package import Channels
+package import DeliveryStore
 import Doctor
 package import Logging
 package import Metrics
@@ -56,7 +57,7 @@ package final class Orchestrator: Sendable {
         registry = Registry(store: store, clock: clock, wake: { [wakeUps = deliveryStore.wakeUps] in wakeUps.signal() })
         partitions = PartitionKeeper(database: database, uptime: settings.uptime, logger: logger)
         record = Record(store: store)
-        activities = RunningActivities(database: database, registry: registry, work: deliveryStore)
+        activities = RunningActivities(database: database, work: deliveryStore)
         intake = Intake(
             store: store,
             registry: registry,

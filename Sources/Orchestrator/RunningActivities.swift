@@ -1,4 +1,5 @@
 import ActivityModel
+import DeliveryStore
 import Postgres
 import Registry
 import Store
@@ -6,7 +7,6 @@ import Store
 /// What changes of the registry mean to activities and cards.
 struct RunningActivities: ActivityKeeper {
     let database: Database
-    let registry: Registry
     let work: DeliveryStore
 
     func startActivities(on deviceKeys: [Int64], after statements: [Query], isReport: Bool) async throws {
@@ -15,10 +15,6 @@ struct RunningActivities: ActivityKeeper {
 
     func endCards(_ cards: [CardKey], on connection: PostgresConnection) async throws {
         _ = try await connection.pipeline(CardKey.hold(cards) + LeavingCards.statements(cards, starts: .cancelled))
-    }
-
-    func readmit(_ deviceKey: Int64, on connection: PostgresConnection) async throws {
-        try await AppVersionAdmission(registry: registry).readmit(deviceKey, on: connection)
     }
 
     func deleteActivities(of app: BundleID) async throws {

@@ -1,4 +1,5 @@
 import APITypes
+import DeliveryStore
 import JSON
 import Postgres
 import Store

@@ -1,4 +1,5 @@
 import ActivityModel
+package import DeliveryStore
 import Logging
 import Postgres
 package import Record

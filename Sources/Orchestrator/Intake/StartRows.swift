@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Channels
+import DeliveryStore
 import JSON
 import Postgres
 import Registry

@@ -1,0 +1,63 @@
+import APNSTransport
+import Channels
+import DeliveryStore
+import Logging
+import Postgres
+import Registry
+import ServiceLifecycle
+import Store
+
+/// The room of sending: workers that bring what was accepted to the phones.
+///
+/// - **What it does.** Each folder has one subject.
+///   - `Workers`: finds segments that are due and serves them, alone or many together (``Dispatcher``,
+///     ``SegmentWorker``, ``SegmentGroup``).
+///   - `Rings`: sends the newest revision to all update tokens of an activity (``RingTurn``).
+///   - `Broadcasts`: the same for channels (``ChannelTurn``).
+///   - `Starts`: starts cards by push (``StartTurn``).
+///   - `Cards`: what time alone causes (``CardWatcher``).
+///   - `Pushes`: ordinary pushes (``PushQueue``).
+///   - `Versions`: takes cards off a ring that cannot decode what it sends, and brings them back.
+/// - **Who calls it.** Nobody: its duties run until the daemon stops. They ask the registry for types, and the room of
+///   channels for new channels. All pushes to tokens leave by ``send(_:to:slot:)``.
+/// - **Tables that it alone writes.** None: it writes those of ``DeliveryStore``, and the rows of `subscriptions` and
+///   `starts` that its pushes concern.
+///
+/// One for the whole daemon.
+final class DeliveryRoom: Sendable {
+    let store: Store
+    let work: DeliveryStore
+    let sender: any PushSender
+    let registry: Registry
+    let channels: Channels
+
+    init(store: Store, work: DeliveryStore, sender: any PushSender, registry: Registry, channels: Channels) {
+        self.store = store
+        self.work = work
+        self.sender = sender
+        self.registry = registry
+        self.channels = channels
+    }
+
+    /// Finds segments that are due, and has workers serve them.
+    var dispatcher: any Service { Dispatcher(room: self) }
+    /// Looks after cards as time passes.
+    var cardWatcher: any Service { CardWatcher(room: self) }
+    /// Sends ordinary pushes.
+    var pushQueue: any Service { PushQueue(room: self) }
+}
+
+// What the workers use of the rooms below.
+extension DeliveryRoom {
+    var database: Database { store.database }
+    var settings: OrchestratorSettings { store.settings }
+    var logger: Logger { store.logger }
+    var signing: SigningIdentities { store.signing }
+    var timeline: Timeline { store.timeline }
+    var wakeUps: WakeUps { work.wakeUps }
+    var dueWork: DueWork { work.dueWork }
+    var segments: SegmentStore { work.segments }
+    var changes: ChangeStore { work.changes }
+    var ledger: BudgetLedger { work.ledger }
+    var halts: SendingHalts { work.halts }
+}
