@@ -211,13 +211,21 @@ let package = Package(
             ]
         ),
 
+        // Workers that bring what waits to the phones.
+        .target(
+            name: "Delivery",
+            dependencies: [
+                "APITypes", "APNSTransport", "ActivityModel", "Channels", "DeliveryStore", "JSON", "Postgres",
+                "Registry", "Store", "Waiting", logging, metrics, serviceLifecycle,
+            ]
+        ),
+
         // Application: services, routes, the typed client.
         .target(
             name: "Orchestrator",
             dependencies: [
-                "APITypes", "ActivityModel", "APNSTransport", "Channels", "DeliveryStore", "Doctor", "JSON",
-                "Ownership",
-                "Postgres", "Record", "Registry", "Store", "Waiting", "Webhooks", logging, metrics, serviceLifecycle,
+                "APITypes", "ActivityModel", "APNSTransport", "Channels", "Delivery", "DeliveryStore", "Doctor", "JSON",
+                "Ownership", "Postgres", "Record", "Registry", "Store", "Webhooks", logging, metrics, serviceLifecycle,
             ]
         ),
         .target(name: "APITypes", dependencies: ["ActivityModel", "JSON", "SwiftContent"]),

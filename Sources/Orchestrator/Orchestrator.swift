@@ -1,5 +1,6 @@
 package import APITypes
 package import Channels
+package import Delivery
 package import DeliveryStore
 import Doctor
 package import Logging

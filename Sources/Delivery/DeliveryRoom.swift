@@ -1,11 +1,11 @@
 import APNSTransport
-import Channels
-import DeliveryStore
+package import Channels
+package import DeliveryStore
 import Logging
 import Postgres
-import Registry
-import ServiceLifecycle
-import Store
+package import Registry
+package import ServiceLifecycle
+package import Store
 
 /// The room of sending: workers that bring what was accepted to the phones.
 ///
@@ -24,14 +24,14 @@ import Store
 ///   `starts` that its pushes concern.
 ///
 /// One for the whole daemon.
-final class DeliveryRoom: Sendable {
+package final class DeliveryRoom: Sendable {
     let store: Store
     let work: DeliveryStore
     let sender: any PushSender
     let registry: Registry
     let channels: Channels
 
-    init(store: Store, work: DeliveryStore, sender: any PushSender, registry: Registry, channels: Channels) {
+    package init(store: Store, work: DeliveryStore, sender: any PushSender, registry: Registry, channels: Channels) {
         self.store = store
         self.work = work
         self.sender = sender
@@ -40,11 +40,11 @@ final class DeliveryRoom: Sendable {
     }
 
     /// Finds segments that are due, and has workers serve them.
-    var dispatcher: any Service { Dispatcher(room: self) }
+    package var dispatcher: any Service { Dispatcher(room: self) }
     /// Looks after cards as time passes.
-    var cardWatcher: any Service { CardWatcher(room: self) }
+    package var cardWatcher: any Service { CardWatcher(room: self) }
     /// Sends ordinary pushes.
-    var pushQueue: any Service { PushQueue(room: self) }
+    package var pushQueue: any Service { PushQueue(room: self) }
 }
 
 // What the workers use of the rooms below.
