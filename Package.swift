@@ -220,11 +220,20 @@ let package = Package(
             ]
         ),
 
+        // Accepts what backends and apps post.
+        .target(
+            name: "Intake",
+            dependencies: [
+                "APITypes", "APNSTransport", "ActivityModel", "Channels", "DeliveryStore", "JSON", "Postgres", "Record",
+                "Registry", "Store", logging, serviceLifecycle,
+            ]
+        ),
+
         // Application: services, routes, the typed client.
         .target(
             name: "Orchestrator",
             dependencies: [
-                "APITypes", "ActivityModel", "APNSTransport", "Channels", "Delivery", "DeliveryStore", "Doctor", "JSON",
+                "APITypes", "ActivityModel", "Channels", "Delivery", "DeliveryStore", "Doctor", "Intake", "JSON",
                 "Ownership", "Postgres", "Record", "Registry", "Store", "Webhooks", logging, metrics, serviceLifecycle,
             ]
         ),
@@ -239,9 +248,8 @@ let package = Package(
             name: "HTTPAPI",
             dependencies: [
                 "APITypes", "ActivityModel", "Channels", "Console", "Cryptography", "DeliveryStore", "HTTP1Server",
-                "JSON",
-                "Orchestrator", "Record", "Registry", "Store", "Webhooks", httpTypes, nioCore, nioHTTP1, logging,
-                metrics, coreMetrics, serviceLifecycle,
+                "Intake", "JSON", "Orchestrator", "Record", "Registry", "Store", "Webhooks", httpTypes, nioCore,
+                nioHTTP1, logging, metrics, coreMetrics, serviceLifecycle,
             ],
             // Links to docs/, and the page that tools/reference makes.
             exclude: ["Documents"],
@@ -273,8 +281,8 @@ let package = Package(
             name: "tallyd",
             dependencies: [
                 "APITypes", "APNSSimulator", "APNSTransport", "ActivityModel", "Console", "Cryptography", "HTTP2Engine",
-                "HTTPAPI", "JSON", "LocalPostgres", "Orchestrator", "Postgres", "Registry", "Store", "TallyClient",
-                "WebhookTransport",
+                "HTTPAPI", "Intake", "JSON", "LocalPostgres", "Orchestrator", "Postgres", "Registry", "Store",
+                "TallyClient", "WebhookTransport",
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
             ]
         ),

@@ -1,5 +1,6 @@
 package import Channels
 import DeliveryStore
+import Intake
 package import Orchestrator
 package import Record
 package import Registry

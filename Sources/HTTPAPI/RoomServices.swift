@@ -1,6 +1,6 @@
 package import APITypes
 package import ActivityModel
-package import Orchestrator
+package import Intake
 package import Record
 package import Registry
 package import Store

@@ -2,6 +2,7 @@ package import APITypes
 package import ActivityModel
 import Channels
 import Doctor
+import Intake
 import Record
 package import Registry
 package import Store

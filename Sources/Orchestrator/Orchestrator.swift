@@ -3,6 +3,7 @@ package import Channels
 package import Delivery
 package import DeliveryStore
 import Doctor
+package import Intake
 package import Logging
 package import Metrics
 import Ownership

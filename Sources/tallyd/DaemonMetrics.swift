@@ -1,4 +1,5 @@
 import HTTPAPI
+import Intake
 import Metrics
 import Orchestrator
 import Postgres

@@ -1,7 +1,6 @@
 import APITypes
 import ActivityModel
 import HTTPTypes
-import Orchestrator
 import Registry
 import Store
 

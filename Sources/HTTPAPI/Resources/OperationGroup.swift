@@ -1,8 +1,8 @@
 import APITypes
 import ActivityModel
 import Cryptography
+import Intake
 import JSON
-import Orchestrator
 import Registry
 import Store
 

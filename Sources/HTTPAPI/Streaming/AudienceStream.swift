@@ -2,8 +2,8 @@ import APITypes
 import ActivityModel
 import Cryptography
 import HTTP1Server
+import Intake
 import JSON
-import Orchestrator
 import Registry
 import ServiceLifecycle
 import Store

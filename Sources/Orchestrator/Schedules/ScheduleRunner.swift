@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import DeliveryStore
+import Intake
 import JSON
 import Logging
 import Postgres

@@ -3,7 +3,7 @@ import ActivityModel
 
 /// How much may wait to be accepted, and for how long. More would only make everything wait longer, so it is refused at
 /// once, the least urgent first. A newer change soon replaces a routine one; nothing replaces an end. Pure.
-struct IntakeLimit: Sendable {
+package struct IntakeLimit: Sendable {
     /// How many may wait before routine changes are refused.
     let waiting: Int
     /// How long they may have to wait before routine changes are refused. It is what a slow database needs: a number

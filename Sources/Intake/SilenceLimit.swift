@@ -1,10 +1,10 @@
-import Postgres
+package import Postgres
 
 /// Ends an activity when nothing has changed for as long as its policy allowed when it was started.
 ///
 /// Changes do not touch its schedule, because there may be many. When the schedule is due, it looks for the newest
 /// change, and moves itself to when that will be too old.
-enum SilenceLimit {
+package enum SilenceLimit {
     /// An SQL expression: since when the activity of the schedule `s` is silent. A start that is still to come counts
     /// as a change of its time.
     private static let silentSince = """
@@ -23,7 +23,7 @@ enum SilenceLimit {
 
     /// The statement that moves those of some silence limits which are not reached, and returns their ids; it touches
     /// no other schedule.
-    static func postponement(of scheduleIDs: [String]) -> Query {
+    package static func postponement(of scheduleIDs: [String]) -> Query {
         """
         UPDATE schedules AS s SET due_at = \(unescaped: limit), lease_until = NULL
         WHERE s.schedule_id = ANY(\(scheduleIDs)::uuid[]) AND s.state = 'pending' AND NOT \(unescaped: isReached)

@@ -56,7 +56,7 @@ extension Intake {
     ///
     /// - `limit`: how much may wait; nil: what is set.
     /// - Returns: One answer for each, as ``update(_:_:_:idempotency:origin:)`` gives or throws it.
-    func accept(
+    package func accept(
         _ changes: [RequestedChange],
         within limit: IntakeLimit? = nil
     ) async -> [Result<Replayable<ChangeAnswer>, any Error>] {

@@ -1,14 +1,14 @@
-import APITypes
-import ActivityModel
+package import APITypes
+package import ActivityModel
 import JSON
-import Postgres
+package import Postgres
 import Registry
-import Store
+package import Store
 
 /// One requested update or end. Tally has not looked up its activity yet.
-struct RequestedChange: Sendable {
-    /// Boxed, because a copy of a request would retain each of its dozen fields.
-    indirect enum Body: Sendable {
+package struct RequestedChange: Sendable {
+    /// The request. Boxed, because a copy of a request would retain each of its dozen fields.
+    package indirect enum Body: Sendable {
         case update(UpdateRequest)
         case end(EndRequest)
     }
@@ -23,6 +23,24 @@ struct RequestedChange: Sendable {
     let origin: RequestOrigin?
     /// The statements that put the request on record, committed with the change.
     var records: [Query] = []
+
+    package init(
+        app: BundleID,
+        id: ActivityID,
+        body: Body,
+        idempotencyKey: IdempotencyKey.Deferred? = nil,
+        scheduleID: String? = nil,
+        origin: RequestOrigin?,
+        records: [Query] = []
+    ) {
+        self.app = app
+        self.id = id
+        self.body = body
+        self.idempotencyKey = idempotencyKey
+        self.scheduleID = scheduleID
+        self.origin = origin
+        self.records = records
+    }
 
     var name: ActivityFacts.Name { ActivityFacts.Name(app: app, id: id) }
 
