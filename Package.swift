@@ -309,9 +309,9 @@ let package = Package(
         .target(
             name: "OrchestratorTestSupport",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "JSON", "Orchestrator",
-                "Postgres", "Record", "Registry", "Schema", "Store", "TestSupport", "Waiting", "Webhooks", logging,
-                metrics,
+                "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "Delivery", "DeliveryStore",
+                "JSON", "Orchestrator", "Postgres", "Record", "Registry", "Schema", "Store", "TestSupport", "Waiting",
+                "Webhooks", logging, metrics,
             ],
             path: "Tests/OrchestratorTestSupport"
         ),
@@ -378,9 +378,10 @@ let package = Package(
         .testTarget(
             name: "AppLivesTests",
             dependencies: [
-                "APITypes", "APNSSimulator", "APNSTransport", "ActivityModel", "Cryptography", "HTTP1Server",
-                "HTTPAPI", "JSON", "Orchestrator", "OrchestratorTestSupport", "Postgres", "Reactor", "Schema",
-                "Store", "TLSEngine", "TallyKit", "TestSupport", httpTypes, logging, nioCore,
+                "APITypes", "APNSSimulator", "APNSTransport", "ActivityModel", "Cryptography", "Delivery",
+                "DeliveryStore", "HTTP1Server", "HTTPAPI", "JSON", "Orchestrator", "OrchestratorTestSupport",
+                "Postgres", "Reactor", "Schema", "Store", "TLSEngine", "TallyKit", "TestSupport", httpTypes, logging,
+                nioCore,
             ]
         ),
         .testTarget(name: "LibPQTests", dependencies: ["LibPQ", "Reactor", "TestSupport"]),
@@ -402,17 +403,18 @@ let package = Package(
         .testTarget(
             name: "OrchestratorTests",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "Doctor", "JSON",
-                "Orchestrator", "OrchestratorTestSupport", "Ownership", "Postgres", "Record", "Registry", "Schema",
-                "Store", "TestSupport", "Waiting", "Webhooks", "tally-import", logging, metrics, metricsTestKit,
-                serviceLifecycle,
+                "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "Delivery", "DeliveryStore",
+                "Doctor", "Intake", "JSON", "Orchestrator", "OrchestratorTestSupport", "Ownership", "Postgres",
+                "Record", "Registry", "Schema", "Store", "TestSupport", "Waiting", "Webhooks", "tally-import",
+                logging, metrics, metricsTestKit, serviceLifecycle,
             ]
         ),
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "JSON", "Orchestrator",
-                "Ownership", "Postgres", "Registry", "Schema", "Store", "TestSupport", logging,
+                "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "Delivery", "DeliveryStore",
+                "JSON", "Orchestrator", "Ownership", "Postgres", "Registry", "Schema", "Store", "TestSupport",
+                logging,
             ]
         ),
         .testTarget(
@@ -424,9 +426,9 @@ let package = Package(
         .testTarget(
             name: "HTTPAPITests",
             dependencies: [
-                "APITypes", "ActivityModel", "Cryptography", "HTTP1Server", "HTTPAPI", "JSON", "Orchestrator",
-                "OrchestratorTestSupport", "Postgres", "Record", "Registry", "Schema", "Store", "TestSupport",
-                httpTypes, nioCore, nioEmbedded, nioHTTP1, nioPosix, logging, metrics, coreMetrics,
+                "APITypes", "ActivityModel", "Cryptography", "HTTP1Server", "HTTPAPI", "Intake", "JSON",
+                "Orchestrator", "OrchestratorTestSupport", "Postgres", "Record", "Registry", "Schema", "Store",
+                "TestSupport", httpTypes, nioCore, nioEmbedded, nioHTTP1, nioPosix, logging, metrics, coreMetrics,
                 serviceLifecycle,
             ]
         ),
@@ -510,9 +512,9 @@ if Context.environment["TALLY_BENCHES"] != nil {
         .executableTarget(
             name: "bench-orchestrator",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "BenchSupport", "Channels", "Cryptography", "JSON",
-                "LocalPostgres", "Orchestrator", "Postgres", "Registry", "Schema", "Store", "WebhookTransport",
-                "Webhooks", logging, metrics, serviceLifecycle,
+                "APITypes", "APNSTransport", "ActivityModel", "BenchSupport", "Channels", "Cryptography", "Delivery",
+                "Intake", "JSON", "LocalPostgres", "Orchestrator", "Postgres", "Registry", "Schema", "Store",
+                "WebhookTransport", "Webhooks", logging, metrics, serviceLifecycle,
             ],
             path: "tools/benches/orchestrator"
         ),
@@ -535,14 +537,16 @@ if Context.environment["TALLY_BENCHES"] != nil {
         // bench of that name go together.
         .target(
             name: "EnginePrototype",
-            dependencies: ["APNSTransport", "ActivityModel", "Orchestrator", "Postgres", logging],
+            dependencies: [
+                "APNSTransport", "ActivityModel", "Delivery", "DeliveryStore", "Postgres", logging,
+            ],
             path: "tools/benches/prototype/Engine"
         ),
         .executableTarget(
             name: "bench-prototype",
             dependencies: [
-                "APNSTransport", "ActivityModel", "BenchSupport", "Channels", "Cryptography", "EnginePrototype", "JSON",
-                "Orchestrator", "Postgres", logging,
+                "APNSTransport", "ActivityModel", "BenchSupport", "Channels", "Cryptography", "Delivery",
+                "EnginePrototype", "JSON", "Postgres", logging,
             ],
             path: "tools/benches/prototype/Bench"
         ),

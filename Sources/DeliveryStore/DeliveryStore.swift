@@ -3,7 +3,7 @@ import Postgres
 package import ServiceLifecycle
 package import Store
 
-/// The room of what waits to be sent: accepting fills it, sending empties it.
+/// The room between accepting and sending, for what waits to be sent. Accepting fills it, and sending empties it.
 ///
 /// - **What it does.** Nothing leaves from here. Each folder has one subject.
 ///   - `Segments`: the destinations that one worker serves. A worker leases a segment, and stores how far it has come
@@ -20,24 +20,31 @@ package import Store
 ///     lift halts (`DeliveryStore+Halts`).
 ///   - `DueWork`: finds all kinds of work that are due, with one question.
 /// - **Who calls it.** Accepting and sending. It calls neither.
-/// - **Tables that it alone writes.** `budget_ledger`, `sending_halts`, `answer_counts`.
+/// - **Tables that it alone writes.** `answer_counts`, `audience_topics`, `budget_ledger`, `sending_halts`.
 /// - **Tables that others write as well.**
-///   - `segments`: accepting makes them, wakes and leases them. Sending divides rings.
-///   - `changes`: accepting inserts them.
-///   - `subscriptions`, `starts` and `continuations`: reports, and the results of pushes.
-///   - `audience_members` and `audience_topics`: they are deleted with their activity.
-///   - `pushes`: accepting inserts them, and sending takes and settles them.
-///   - `wake_ups`: the store announces work there.
+///   - `segments`: accepting makes, wakes and leases them. Sending divides rings.
+///   - `changes` and `activities`: accepting inserts them. The stamps are given here.
+///   - `subscriptions`, `starts` and `continuations`: accepting stores reports, and sending the results of pushes.
+///   - `audience_members`: the erasure of a user takes the user out.
+///   - `start_tokens`: the registry stores them. The end of a halt revives them.
+///   - `channels`: late starts are counted on them.
+///   - `pushes`: accepting inserts them. Sending settles them.
+///   - `wake_ups`: the store announces work there, too.
 ///
 /// One for the whole daemon, handed to accepting and to sending.
 package struct DeliveryStore: Sendable {
     let store: Store
     /// Tells the dispatcher of this daemon that there is work.
     package let wakeUps = WakeUps()
+    /// Finds all kinds of work that are due.
     package let dueWork: DueWork
+    /// Leases segments, and stores how far their workers have come.
     package let segments: SegmentStore
+    /// Stamps changes, and reads them to be sent.
     package let changes: ChangeStore
+    /// Decides the priority of pushes.
     package let ledger: BudgetLedger
+    /// Says where sending stands still.
     package let halts: SendingHalts
     /// Measures how long changes take.
     package let times: DeliveryTimes

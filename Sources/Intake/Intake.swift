@@ -9,28 +9,28 @@ package import Store
 
 /// The room of accepting: judges what backends and apps post, and stores it. A 202 leaves after the commit.
 ///
-/// - **What it does.** Each folder has one subject.
-///   - `Starts`: starts of activities (`Intake+Start`), in groups (``StartGroup``).
-///   - `Changes`: updates and ends (`Intake+Changes`), in groups (``ChangeGroup``); what waits for its time
-///     (`Intake+Scheduling`); what the followers of an activity can decode (``Followers``).
-///   - `Audience`: who is in an audience (`Intake+Audience`), also in long lists (`Intake+AudienceList`).
-///   - `Reports`: devices (`Intake+Devices`), cards (`Intake+Subscriptions`) and receipts (`Intake+Receipts`), as apps
-///     report them.
-///   - `Pushes`: ordinary pushes (`Intake+Pushes`).
-///   - `Batch`: many operations in one request (`Intake+Batch`).
-///   - `DryRuns`: what a request would send (`Intake+DryRuns`).
-///   - `Grouping`: requests that share a commit (``IntakeGroups``), and how many may wait (``IntakeLimit``).
-/// - **Who calls it.** The HTTP API. The top runs schedules by it. It gives work to ``DeliveryStore``, and calls no
-///   sender.
+/// - **What it does.** Its operations are in the extensions of this type.
+///   - `Intake+Start`: starts of activities, in groups (``StartGroup``).
+///   - `Intake+Changes`: updates and ends, in groups (``ChangeGroup``). ``Followers`` knows what phones can decode.
+///   - `Intake+Scheduling`: keeps a change until its time.
+///   - `Intake+Audience` and `Intake+AudienceList`: who is in an audience.
+///   - `Intake+Pushes`: ordinary pushes.
+///   - `Reports`: what apps report of devices, cards and receipts.
+///   - `Batch`: many operations in one request.
+///   - `DryRuns`: what a request would send.
+///   - `Grouping`: requests that share a commit (``IntakeGroups``). ``IntakeLimit`` says how many may wait.
+/// - **Who calls it.** The HTTP API, and the top when it runs a schedule. It gives work to ``DeliveryStore``, and knows
+///   no sender.
 /// - **Tables that it alone writes.** None.
 /// - **Tables that others write as well.**
-///   - `activities` and `changes`: it inserts them. Sending stamps changes, and the top begins scheduled activities.
-///   - `audience_members`, `audience_topics`: they are deleted after the end, and with a user.
+///   - `activities` and `changes`: it inserts them. They are stamped when they are sent, and the top begins scheduled
+///     activities.
 ///   - `segments`: it makes, wakes and leases them.
-///   - `subscriptions` and `starts`: it stores what phones report of them.
+///   - `subscriptions`, `starts` and `continuations`: it stores what phones report of them.
 ///   - `devices`: a report of a card can make one.
 ///   - `schedules`: it inserts them, and the top runs them.
 ///   - `pushes`: it inserts them, and sending settles them.
+///   - `idempotency_keys`: it adds the counts of an audience to a kept answer.
 ///
 /// One for the whole daemon.
 package final class Intake: Sendable {

@@ -14,14 +14,19 @@ package import ServiceLifecycle
 package import Store
 package import Webhooks
 
-/// Accepts changes, keeps them, and gets every phone to show the newest one.
+/// The top of the engine: makes its rooms, and starts what they do in the background (``services``).
 ///
-/// One value for the whole daemon. Its operations are in the extensions in the folders beside this file: `Intake`
-/// (start, update, end, subscriptions) and `Schedules`. The API asks the rooms below for the others: ``registry``
-/// (apps, keys, types, devices), ``channelRoom``, ``record`` and ``webhookRoom``.
-/// ``services`` run in the background.
+/// - **What it does.** The API asks the rooms themselves: ``registry``, ``intake``, ``deliveryStore``, ``record``,
+///   ``channelRoom`` and ``webhookRoom``. Here are the requests that need more than one room (`Orchestrator+Rooms`), and
+///   three folders.
+///   - `Schedules`: runs what is due (``ScheduleRunner``), lists and cancels it.
+///   - `Retention`: deletes ended activities (``RetentionDuty``).
+///   - `Users`: exports what is stored of a user.
+/// - **Tables that it alone writes.** None. It settles `schedules`, begins scheduled `activities`, and deletes old ones
+///   with their `channels`.
 ///
-/// Operations throw `Problem` for mistakes of the caller and `PostgresError` when the database is away.
+/// One for the whole daemon. Operations throw `Problem` for mistakes of the caller and `PostgresError` when the database
+/// is away.
 package final class Orchestrator: Sendable {
     /// The room below all others.
     let store: Store
@@ -32,9 +37,12 @@ package final class Orchestrator: Sendable {
     let clock: DatabaseClock
     /// What waits to be sent.
     package let deliveryStore: DeliveryStore
+    /// The workers that send.
     let delivery: DeliveryRoom
+    /// Starts, updates, ends, audiences and reports.
     package let intake: Intake
     package let channelRoom: Channels
+    /// Activities, events, timelines and the audit log.
     package let record: Record
     /// What changes of the registry mean to activities.
     let activities: RunningActivities
@@ -120,7 +128,7 @@ package final class Orchestrator: Sendable {
     }
 }
 
-// The parts of the store that the rooms above it reach through this hub.
+// The parts of the store that the programs ask for.
 extension Orchestrator {
     package var database: Database { store.database }
     /// Seal signing keys at rest and sign tickets.

@@ -10,6 +10,8 @@ import Postgres
 import TestSupport
 
 @testable import HTTPAPI
+@testable import Delivery
+@testable import DeliveryStore
 @testable import Orchestrator
 @testable import TallyKit
 

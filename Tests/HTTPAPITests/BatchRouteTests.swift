@@ -3,7 +3,7 @@ import ActivityModel
 import Cryptography
 import HTTPTypes
 import JSON
-import Orchestrator
+import Intake
 import Testing
 
 @testable import HTTPAPI

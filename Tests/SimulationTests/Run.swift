@@ -5,6 +5,8 @@ import Postgres
 import TestSupport
 
 @testable import Channels
+@testable import Delivery
+@testable import DeliveryStore
 @testable import Orchestrator
 @testable import Store
 

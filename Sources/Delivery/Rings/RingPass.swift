@@ -4,7 +4,7 @@ import Postgres
 import Store
 
 /// The constants of a pass: the way from the cursor to the end of the lap, or of the ring.
-package struct RingPass: Sendable {
+struct RingPass: Sendable {
     let lease: SegmentLease
     /// How the ring stood before the pass.
     let progress: SegmentProgress
@@ -28,7 +28,7 @@ package struct RingPass: Sendable {
 }
 
 /// The result of checking whether the next slice may leave.
-package struct RingLook: Sendable {
+struct RingLook: Sendable {
     /// Whether more may leave.
     let mayGoOn: Bool
     /// Whether the segment has work apart from the walk.
@@ -43,7 +43,7 @@ extension SegmentStore {
     /// `seekingDue`: as in ``RingLook/selection(_:isFirst:seekingDue:)``.
     ///
     /// - Throws: ``LeaseLost``.
-    package func look(ahead pass: RingPass, seekingDue: Bool) async throws -> RingLook {
+    func look(ahead pass: RingPass, seekingDue: Bool) async throws -> RingLook {
         try await prolonging(pass.lease) {
             // Planning takes three times as long as the rest.
             let results = try await database.pipeline([

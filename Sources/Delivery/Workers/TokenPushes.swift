@@ -5,7 +5,7 @@ import Postgres
 import Store
 
 /// Sends changes to lists of update tokens: one body per alert, one set of headers per priority.
-package struct TokenPushes: Sendable {
+struct TokenPushes: Sendable {
     let room: DeliveryRoom
     /// Nil where no worker of the dispatcher does this.
     let slot: WorkerSlot?
@@ -16,7 +16,7 @@ package struct TokenPushes: Sendable {
     static let sliceSize = 128
 
     /// One push to be made.
-    package struct Push: Sendable {
+    struct Push: Sendable {
         let destination: Destination
         let alert: OwedAlert?
         /// Kept as the destination's `heard_revision` if the push does not arrive.
@@ -123,7 +123,7 @@ package struct TokenPushes: Sendable {
 }
 
 extension PushExceptions.Place {
-    package init(_ push: TokenPushes.Push) {
+    init(_ push: TokenPushes.Push) {
         self.init(
             deviceKey: push.destination.deviceKey,
             token: push.destination.token,

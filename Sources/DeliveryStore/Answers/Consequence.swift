@@ -14,6 +14,7 @@ package enum Consequence: Hashable {
     /// Try again later.
     case again(mayHaveArrived: Bool)
 
+    /// Whether the push is to be sent again.
     package var isAgain: Bool {
         guard case .again = self else { return false }
         return true
@@ -21,6 +22,7 @@ package enum Consequence: Hashable {
 }
 
 extension PushOutcome.Class {
+    /// What the answer means to the destination.
     package var consequence: Consequence {
         switch self {
         case .accepted: .done

@@ -44,6 +44,7 @@ package struct PushExceptions: Sendable {
         }
     }
 
+    /// Takes in those of other pushes of the same activity.
     package mutating func add(_ other: PushExceptions) {
         accepted += other.accepted
         refused += other.refused

@@ -103,6 +103,7 @@ package struct BudgetItem: Sendable {
 package struct BudgetLedger: Sendable {
     let database: Database
 
+    /// The priority of a push that brings a change, and perhaps an alert.
     package func priority(
         of change: ChangeToSend,
         _ push: PriorityCase,

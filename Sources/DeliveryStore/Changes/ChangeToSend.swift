@@ -57,5 +57,6 @@ package struct OwedAlert: Sendable, Hashable {
 /// So many changes came so quickly that the next stamp would run ahead of the clock. After the wait the newest change
 /// is sent, and the others are merged into it.
 package struct StampTooEarly: Error, Sendable {
+    /// How long until it may leave.
     package let wait: Duration
 }

@@ -16,6 +16,7 @@ package struct Revival {
     let limit: Int
     var only: Probe?
 
+    /// The ring that a probe is sent to.
     package struct Probe {
         let lease: SegmentLease
         let range: RingRange

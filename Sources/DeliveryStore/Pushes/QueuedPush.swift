@@ -25,8 +25,10 @@ package struct QueuedPush: Sendable {
     /// Set where sending is halted.
     package let halt: SendingHalt?
 
+    /// Where a halt stops it.
     package var scope: HaltScope { HaltScope(app: app, environment: environment) }
 
+    /// Its headers, as APNs gets them.
     package var headers: PushHeaders {
         PushHeaders(
             bundleID: app,

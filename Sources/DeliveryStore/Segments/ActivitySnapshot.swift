@@ -153,6 +153,7 @@ extension ActivitySnapshot {
 }
 
 extension ActivitySnapshot {
+    /// The activity, as events and the timeline name it.
     package var names: ActivityNames {
         ActivityNames(key: key, app: bundleID, environment: environment, id: activityID)
     }

@@ -15,7 +15,9 @@ package struct SegmentLease: Hashable, Sendable {
         self.owner = owner
     }
 
+    /// Whether it is the channel of its activity.
     package var isChannel: Bool { segment == SegmentRows.channelSegment }
+    /// Whether it is the ring that has the starts.
     package var isFirstRing: Bool { segment == SegmentRows.firstRing }
     /// A further ring, of an activity that has several.
     package var isFurtherRing: Bool { segment > SegmentRows.firstRing }

@@ -26,6 +26,7 @@ package enum SmallSegment: Sendable {
         }
     }
 
+    /// The lease of the segment.
     package var lease: SegmentLease {
         switch self {
         case .ring(let ring): ring.lease
@@ -34,7 +35,10 @@ package enum SmallSegment: Sendable {
         }
     }
 
+    /// The ring, if it is one.
     package var ring: SmallRing? { if case .ring(let ring) = self { ring } else { nil } }
+    /// The broadcast, if it is one.
     package var broadcast: PlainBroadcast? { if case .broadcast(let broadcast) = self { broadcast } else { nil } }
+    /// The channel to make, if it is one.
     package var channel: ChannelToMake? { if case .channel(let wanted) = self { wanted } else { nil } }
 }

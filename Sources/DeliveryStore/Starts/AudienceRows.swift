@@ -18,6 +18,7 @@ package enum AudienceRows {
         }
     }
 
+    /// The statements that add to audiences.
     package static func insertion(_ additions: [Addition]) -> [Query] {
         members(additions) + additions.filter { !$0.audience.topics.isEmpty }.map(topics)
     }
@@ -67,6 +68,7 @@ package enum AudienceRows {
         ]
     }
 
+    /// The statements that take members and topics out of an audience.
     package static func deletion(_ audience: Audience, activityKey: Int64) -> [Query] {
         let members: [Query] = named(audience).map { kind, members in
             """

@@ -1,7 +1,7 @@
 @testable import APITypes
 import ActivityModel
 import JSON
-import Orchestrator
+import Intake
 import Registry
 import Synchronization
 

@@ -9,6 +9,8 @@ import TestSupport
 import Testing
 
 @testable import Channels
+@testable import Delivery
+@testable import Intake
 @testable import Orchestrator
 @testable import Store
 

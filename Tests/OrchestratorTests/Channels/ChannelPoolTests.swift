@@ -8,6 +8,7 @@ import Postgres
 import Testing
 
 @testable import Channels
+@testable import Intake
 @testable import Orchestrator
 @testable import Store
 

@@ -8,6 +8,7 @@ import Record
 import TestSupport
 import Testing
 
+@testable import Delivery
 @testable import Orchestrator
 @testable import Store
 

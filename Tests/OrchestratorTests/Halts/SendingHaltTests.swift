@@ -8,6 +8,7 @@ import Record
 import Synchronization
 import Testing
 
+@testable import DeliveryStore
 @testable import Orchestrator
 @testable import Store
 

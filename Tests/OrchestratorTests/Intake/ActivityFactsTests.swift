@@ -6,6 +6,7 @@ import Store
 import TestSupport
 import Testing
 
+@testable import Intake
 @testable import Orchestrator
 
 @Suite("What never changes of an activity", .timeLimit(.minutes(2)))

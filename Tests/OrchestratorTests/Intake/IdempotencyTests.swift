@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Channels
+@testable import Intake
 @testable import Orchestrator
 @testable import Store
 

@@ -5,6 +5,7 @@ import OrchestratorTestSupport
 import Postgres
 import Testing
 
+@testable import Intake
 @testable import Orchestrator
 @testable import Store
 

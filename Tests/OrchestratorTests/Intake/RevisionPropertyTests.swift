@@ -4,6 +4,7 @@ import JSON
 import OrchestratorTestSupport
 import Testing
 
+@testable import Intake
 @testable import Orchestrator
 
 @Suite("The revision in the content state", .timeLimit(.minutes(2)))

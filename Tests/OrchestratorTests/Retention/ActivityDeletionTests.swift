@@ -5,6 +5,7 @@ import Postgres
 import TestSupport
 import Testing
 
+@testable import Intake
 @testable import Orchestrator
 
 @Suite("Deleting activities beside other work", .timeLimit(.minutes(2)))

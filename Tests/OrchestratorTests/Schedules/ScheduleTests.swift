@@ -6,6 +6,7 @@ import Postgres
 import Store
 import Testing
 
+@testable import Intake
 @testable import Orchestrator
 
 @Suite("Schedules", .timeLimit(.minutes(2)))

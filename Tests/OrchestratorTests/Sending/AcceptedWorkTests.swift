@@ -5,6 +5,9 @@ import Postgres
 import Synchronization
 import Testing
 
+@testable import Delivery
+@testable import DeliveryStore
+@testable import Intake
 @testable import Orchestrator
 
 @Suite("What accepted changes give to do", .timeLimit(.minutes(2)))

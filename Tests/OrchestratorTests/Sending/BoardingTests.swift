@@ -6,6 +6,9 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import Delivery
+@testable import DeliveryStore
+@testable import Intake
 @testable import Orchestrator
 @testable import Store
 

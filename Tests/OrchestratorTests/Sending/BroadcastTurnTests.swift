@@ -4,6 +4,7 @@ import OrchestratorTestSupport
 import Postgres
 import Testing
 
+@testable import Delivery
 @testable import Orchestrator
 
 @Suite("Broadcasts that leave nothing else to do", .timeLimit(.minutes(2)))

@@ -6,6 +6,7 @@ import Postgres
 import Store
 import Testing
 
+@testable import Intake
 @testable import Orchestrator
 
 @Suite("Cards are locked in one order", .timeLimit(.minutes(2)))

@@ -3,6 +3,8 @@ import Postgres
 import Store
 import Testing
 
+@testable import Delivery
+@testable import DeliveryStore
 @testable import Orchestrator
 
 @Suite("The order in which due cards are served", .timeLimit(.minutes(2)))

@@ -7,6 +7,8 @@ import ServiceLifecycle
 import TestSupport
 import Testing
 
+@testable import Delivery
+@testable import DeliveryStore
 @testable import Orchestrator
 @testable import Store
 

@@ -5,6 +5,8 @@ import Postgres
 import Synchronization
 import Testing
 
+@testable import Delivery
+@testable import DeliveryStore
 @testable import Orchestrator
 @testable import Store
 

@@ -7,6 +7,7 @@ import Record
 import Store
 import Testing
 
+@testable import Delivery
 @testable import Orchestrator
 
 @Suite("Pace: routine changes, silence and clocks", .timeLimit(.minutes(2)))

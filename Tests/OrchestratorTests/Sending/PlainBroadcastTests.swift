@@ -9,6 +9,9 @@ import Store
 import TestSupport
 import Testing
 
+@testable import Delivery
+@testable import DeliveryStore
+@testable import Intake
 @testable import Orchestrator
 
 @Suite("Broadcasts that are served together", .timeLimit(.minutes(2)))

@@ -4,6 +4,8 @@ import OrchestratorTestSupport
 import Postgres
 import Testing
 
+@testable import DeliveryStore
+@testable import Intake
 @testable import Orchestrator
 @testable import Store
 

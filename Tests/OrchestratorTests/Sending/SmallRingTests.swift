@@ -9,6 +9,8 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import Delivery
+@testable import DeliveryStore
 @testable import Orchestrator
 
 @Suite("Rings that are served together", .timeLimit(.minutes(2)))

@@ -5,6 +5,7 @@ import OrchestratorTestSupport
 import Postgres
 import Testing
 
+@testable import Delivery
 @testable import Orchestrator
 
 @Suite("The start budget of a device", .timeLimit(.minutes(2)))

@@ -4,6 +4,8 @@ import Postgres
 import TestSupport
 import Testing
 
+@testable import Delivery
+@testable import DeliveryStore
 @testable import Orchestrator
 @testable import Store
 

@@ -8,6 +8,8 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import Delivery
+@testable import Intake
 @testable import Orchestrator
 @testable import Store
 

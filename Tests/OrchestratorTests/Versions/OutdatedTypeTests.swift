@@ -8,6 +8,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import Intake
 @testable import Orchestrator
 
 /// A type is believed for a second: another daemon may have registered a version of it meanwhile.

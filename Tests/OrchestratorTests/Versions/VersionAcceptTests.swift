@@ -8,6 +8,7 @@ import Record
 import TestSupport
 import Testing
 
+@testable import Intake
 @testable import Orchestrator
 @testable import Registry
 @testable import Store

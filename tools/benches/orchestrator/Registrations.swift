@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import BenchSupport
+import Intake
 import Orchestrator
 
 /// Update tokens that are reported for the first time, each of which is owed the newest state.

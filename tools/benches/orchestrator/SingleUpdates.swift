@@ -1,5 +1,6 @@
 import APITypes
 import BenchSupport
+import Intake
 import Orchestrator
 
 /// One update of each of many activities with one device, by the daemon that has started them a moment before, and has

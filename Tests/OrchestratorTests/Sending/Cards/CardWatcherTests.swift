@@ -7,6 +7,7 @@ import Postgres
 import TestSupport
 import Testing
 
+@testable import Delivery
 @testable import Orchestrator
 
 @Suite("Cards as time passes", .timeLimit(.minutes(2)))

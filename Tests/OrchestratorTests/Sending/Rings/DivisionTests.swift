@@ -6,6 +6,8 @@ import Postgres
 import Record
 import Testing
 
+@testable import Delivery
+@testable import DeliveryStore
 @testable import Orchestrator
 @testable import Store
 

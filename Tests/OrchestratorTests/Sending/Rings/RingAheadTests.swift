@@ -4,6 +4,8 @@ import Store
 import Synchronization
 import Testing
 
+@testable import Delivery
+@testable import DeliveryStore
 @testable import Orchestrator
 
 @Suite("What a walk has read ahead", .timeLimit(.minutes(2)))

@@ -6,6 +6,7 @@ import Postgres
 import Record
 import Testing
 
+@testable import Delivery
 @testable import Orchestrator
 @testable import Store
 
