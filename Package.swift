@@ -202,12 +202,39 @@ let package = Package(
             ]
         ),
 
+        // What waits to be sent: accepting fills it, sending empties it.
+        .target(
+            name: "DeliveryStore",
+            dependencies: [
+                "APITypes", "ActivityModel", "APNSTransport", "Channels", "JSON", "Postgres", "Registry", "Store",
+                "Waiting", logging, metrics, serviceLifecycle,
+            ]
+        ),
+
+        // Workers that bring what waits to the phones.
+        .target(
+            name: "Delivery",
+            dependencies: [
+                "APITypes", "APNSTransport", "ActivityModel", "Channels", "DeliveryStore", "JSON", "Postgres",
+                "Registry", "Store", "Waiting", logging, metrics, serviceLifecycle,
+            ]
+        ),
+
+        // Accepts what backends and apps post.
+        .target(
+            name: "Intake",
+            dependencies: [
+                "APITypes", "APNSTransport", "ActivityModel", "Channels", "DeliveryStore", "JSON", "Postgres", "Record",
+                "Registry", "Store", logging, serviceLifecycle,
+            ]
+        ),
+
         // Application: services, routes, the typed client.
         .target(
             name: "Orchestrator",
             dependencies: [
-                "APITypes", "ActivityModel", "APNSTransport", "Channels", "Doctor", "JSON", "Ownership", "Postgres",
-                "Record", "Registry", "Store", "Waiting", "Webhooks", logging, metrics, serviceLifecycle,
+                "APITypes", "ActivityModel", "Channels", "Delivery", "DeliveryStore", "Doctor", "Intake", "JSON",
+                "Ownership", "Postgres", "Record", "Registry", "Store", "Webhooks", logging, metrics, serviceLifecycle,
             ]
         ),
         .target(name: "APITypes", dependencies: ["ActivityModel", "JSON", "SwiftContent"]),
@@ -220,9 +247,9 @@ let package = Package(
         .target(
             name: "HTTPAPI",
             dependencies: [
-                "APITypes", "ActivityModel", "Channels", "Console", "Cryptography", "HTTP1Server", "JSON",
-                "Orchestrator", "Record", "Registry", "Store", "Webhooks", httpTypes, nioCore, nioHTTP1, logging,
-                metrics, coreMetrics, serviceLifecycle,
+                "APITypes", "ActivityModel", "Channels", "Console", "Cryptography", "DeliveryStore", "HTTP1Server",
+                "Intake", "JSON", "Orchestrator", "Record", "Registry", "Store", "Webhooks", httpTypes, nioCore,
+                nioHTTP1, logging, metrics, coreMetrics, serviceLifecycle,
             ],
             // Links to docs/, and the page that tools/reference makes.
             exclude: ["Documents"],
@@ -254,8 +281,8 @@ let package = Package(
             name: "tallyd",
             dependencies: [
                 "APITypes", "APNSSimulator", "APNSTransport", "ActivityModel", "Console", "Cryptography", "HTTP2Engine",
-                "HTTPAPI", "JSON", "LocalPostgres", "Orchestrator", "Postgres", "Registry", "Store", "TallyClient",
-                "WebhookTransport",
+                "HTTPAPI", "Intake", "JSON", "LocalPostgres", "Orchestrator", "Postgres", "Registry", "Store",
+                "TallyClient", "WebhookTransport",
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
             ]
         ),
@@ -282,9 +309,9 @@ let package = Package(
         .target(
             name: "OrchestratorTestSupport",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "JSON", "Orchestrator",
-                "Postgres", "Record", "Registry", "Schema", "Store", "TestSupport", "Waiting", "Webhooks", logging,
-                metrics,
+                "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "Delivery", "DeliveryStore",
+                "JSON", "Orchestrator", "Postgres", "Record", "Registry", "Schema", "Store", "TestSupport", "Waiting",
+                "Webhooks", logging, metrics,
             ],
             path: "Tests/OrchestratorTestSupport"
         ),
@@ -351,9 +378,10 @@ let package = Package(
         .testTarget(
             name: "AppLivesTests",
             dependencies: [
-                "APITypes", "APNSSimulator", "APNSTransport", "ActivityModel", "Cryptography", "HTTP1Server",
-                "HTTPAPI", "JSON", "Orchestrator", "OrchestratorTestSupport", "Postgres", "Reactor", "Schema",
-                "Store", "TLSEngine", "TallyKit", "TestSupport", httpTypes, logging, nioCore,
+                "APITypes", "APNSSimulator", "APNSTransport", "ActivityModel", "Cryptography", "Delivery",
+                "DeliveryStore", "HTTP1Server", "HTTPAPI", "JSON", "Orchestrator", "OrchestratorTestSupport",
+                "Postgres", "Reactor", "Schema", "Store", "TLSEngine", "TallyKit", "TestSupport", httpTypes, logging,
+                nioCore,
             ]
         ),
         .testTarget(name: "LibPQTests", dependencies: ["LibPQ", "Reactor", "TestSupport"]),
@@ -375,17 +403,18 @@ let package = Package(
         .testTarget(
             name: "OrchestratorTests",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "Doctor", "JSON",
-                "Orchestrator", "OrchestratorTestSupport", "Ownership", "Postgres", "Record", "Registry", "Schema",
-                "Store", "TestSupport", "Waiting", "Webhooks", "tally-import", logging, metrics, metricsTestKit,
-                serviceLifecycle,
+                "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "Delivery", "DeliveryStore",
+                "Doctor", "Intake", "JSON", "Orchestrator", "OrchestratorTestSupport", "Ownership", "Postgres",
+                "Record", "Registry", "Schema", "Store", "TestSupport", "Waiting", "Webhooks", "tally-import",
+                logging, metrics, metricsTestKit, serviceLifecycle,
             ]
         ),
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "JSON", "Orchestrator",
-                "Ownership", "Postgres", "Registry", "Schema", "Store", "TestSupport", logging,
+                "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "Delivery", "DeliveryStore",
+                "JSON", "Orchestrator", "Ownership", "Postgres", "Registry", "Schema", "Store", "TestSupport",
+                logging,
             ]
         ),
         .testTarget(
@@ -397,9 +426,9 @@ let package = Package(
         .testTarget(
             name: "HTTPAPITests",
             dependencies: [
-                "APITypes", "ActivityModel", "Cryptography", "HTTP1Server", "HTTPAPI", "JSON", "Orchestrator",
-                "OrchestratorTestSupport", "Postgres", "Record", "Registry", "Schema", "Store", "TestSupport",
-                httpTypes, nioCore, nioEmbedded, nioHTTP1, nioPosix, logging, metrics, coreMetrics,
+                "APITypes", "ActivityModel", "Cryptography", "HTTP1Server", "HTTPAPI", "Intake", "JSON",
+                "Orchestrator", "OrchestratorTestSupport", "Postgres", "Record", "Registry", "Schema", "Store",
+                "TestSupport", httpTypes, nioCore, nioEmbedded, nioHTTP1, nioPosix, logging, metrics, coreMetrics,
                 serviceLifecycle,
             ]
         ),
@@ -483,9 +512,9 @@ if Context.environment["TALLY_BENCHES"] != nil {
         .executableTarget(
             name: "bench-orchestrator",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "BenchSupport", "Channels", "Cryptography", "JSON",
-                "LocalPostgres", "Orchestrator", "Postgres", "Registry", "Schema", "Store", "WebhookTransport",
-                "Webhooks", logging, metrics, serviceLifecycle,
+                "APITypes", "APNSTransport", "ActivityModel", "BenchSupport", "Channels", "Cryptography", "Delivery",
+                "Intake", "JSON", "LocalPostgres", "Orchestrator", "Postgres", "Registry", "Schema", "Store",
+                "WebhookTransport", "Webhooks", logging, metrics, serviceLifecycle,
             ],
             path: "tools/benches/orchestrator"
         ),
@@ -508,14 +537,16 @@ if Context.environment["TALLY_BENCHES"] != nil {
         // bench of that name go together.
         .target(
             name: "EnginePrototype",
-            dependencies: ["APNSTransport", "ActivityModel", "Orchestrator", "Postgres", logging],
+            dependencies: [
+                "APNSTransport", "ActivityModel", "Delivery", "DeliveryStore", "Postgres", logging,
+            ],
             path: "tools/benches/prototype/Engine"
         ),
         .executableTarget(
             name: "bench-prototype",
             dependencies: [
-                "APNSTransport", "ActivityModel", "BenchSupport", "Channels", "Cryptography", "EnginePrototype", "JSON",
-                "Orchestrator", "Postgres", logging,
+                "APNSTransport", "ActivityModel", "BenchSupport", "Channels", "Cryptography", "Delivery",
+                "EnginePrototype", "JSON", "Postgres", logging,
             ],
             path: "tools/benches/prototype/Bench"
         ),

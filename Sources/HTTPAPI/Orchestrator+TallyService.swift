@@ -1,4 +1,6 @@
 package import Channels
+import DeliveryStore
+import Intake
 package import Orchestrator
 package import Record
 package import Registry
@@ -7,5 +9,7 @@ package import Webhooks
 extension Orchestrator: TallyService {}
 extension Registry: RegistryService {}
 extension Channels: ChannelService {}
+extension DeliveryStore: HaltService {}
+extension Intake: IntakeService {}
 extension Record: RecordService {}
 extension Webhooks: WebhookService {}

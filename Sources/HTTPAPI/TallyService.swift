@@ -1,6 +1,5 @@
 package import APITypes
 package import ActivityModel
-package import Orchestrator
 package import Registry
 package import Store
 
@@ -11,39 +10,31 @@ package import Store
 package protocol TallyService: Sendable {
     associatedtype RegistryRoom: RegistryService
     associatedtype ChannelRoom: ChannelService
+    associatedtype HaltRoom: HaltService
+    associatedtype IntakeRoom: IntakeService
     associatedtype RecordRoom: RecordService
     associatedtype WebhookRoom: WebhookService
 
     var registry: RegistryRoom { get }
     var channelRoom: ChannelRoom { get }
+    var deliveryStore: HaltRoom { get }
+    var intake: IntakeRoom { get }
     var record: RecordRoom { get }
     var webhookRoom: WebhookRoom { get }
 
     /// The answer for an error that is not a `Problem`: 503 for an outage, nil for a bug.
     func problem(for error: any Error) -> Problem?
 
-    /// Warnings for operators, for `/health/ready`. It must return within the timeout of a probe.
-    ///
-    /// - Throws: The error that keeps the daemon from working.
-    func warnings() async throws -> [String]
-
     // MARK: Apps
 
     func deleteApp(_ id: BundleID) async throws
-    /// The environments of an app for which sending is halted.
-    func halts(of app: BundleID, _ page: PageRequest) async throws -> Page<HaltResource>
-    /// Resumes halted sending. `reviving` decides whether tokens that were rejected meanwhile are tried again.
-    func liftHalt(_ app: BundleID, _ environment: APNSEnvironment, reviving: Bool) async throws
 
     /// Checks everything that sending depends on. `installation`: whether to include checks that concern more than one
     /// app.
     func examine(_ request: DoctorRequest, installation: Bool) async throws -> DoctorReport
 
-    // MARK: Devices and subscriptions
+    // MARK: Users and topics
 
-    func putDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> DeviceResource
-    /// The same for a ticket. The caller learns nothing about the device, except why a report was ignored.
-    func registerDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> StaleReport?
     /// The devices, cards and activities of a user.
     func user(_ app: BundleID, _ id: UserID) async throws -> UserResource
     /// All that is stored of a user.
@@ -54,106 +45,6 @@ package protocol TallyService: Sendable {
         of follower: TopicFollower,
         _ request: TopicsRequest
     ) async throws -> FollowedTopics
-    /// `ticket`: what the caller has instead of a key.
-    func subscribe(
-        _ app: BundleID,
-        _ activity: ActivityID,
-        _ device: DeviceID,
-        _ request: SubscriptionRequest,
-        by ticket: TicketGrant?
-    ) async throws -> SubscriptionAnswer
-    /// The share of cards whose receipts are wanted, from 0 to 1.
-    var receiptSampling: Double { get }
-    /// Records which revisions an app saw on the cards of a device. Others than those of its cards are ignored.
-    func takeReceipts(_ app: BundleID, _ device: DeviceID, _ receipts: [CardReceipt]) async throws
-    func unsubscribe(_ app: BundleID, _ activity: ActivityID, _ device: DeviceID) async throws
-    /// The cards of an activity, or those in one state.
-    func subscriptions(
-        _ app: BundleID,
-        _ activity: ActivityID,
-        state: SubscriptionState?,
-        _ page: PageRequest
-    ) async throws -> Page<SubscriptionResource>
-
-    // MARK: Activities
-
-    // `origin` is the request that brings a change. It is kept with the change.
-
-    /// The answer is a replay if the same start was accepted before. Nothing changes then.
-    func start(
-        _ app: BundleID,
-        _ id: ActivityID,
-        _ request: StartRequest,
-        origin: RequestOrigin?
-    ) async throws -> Replayable<StartAnswer>
-    /// Dry runs check like the real request, but write nothing.
-    func dryRunStart(_ app: BundleID, _ id: ActivityID, _ request: StartRequest) async throws -> DryRunAnswer
-    func dryRunUpdate(_ app: BundleID, _ id: ActivityID, _ request: UpdateRequest) async throws -> DryRunAnswer
-    func dryRunEnd(_ app: BundleID, _ id: ActivityID, _ request: EndRequest) async throws -> DryRunAnswer
-    func update(
-        _ app: BundleID,
-        _ id: ActivityID,
-        _ request: UpdateRequest,
-        idempotency: IdempotencyKey?,
-        origin: RequestOrigin?
-    ) async throws -> Replayable<UpdateAnswer>
-    func end(
-        _ app: BundleID,
-        _ id: ActivityID,
-        _ request: EndRequest,
-        idempotency: IdempotencyKey?,
-        origin: RequestOrigin?
-    ) async throws -> Replayable<EndAnswer>
-    func changeAudience(
-        _ app: BundleID,
-        _ id: ActivityID,
-        _ request: AudienceRequest,
-        idempotency: IdempotencyKey?
-    ) async throws -> Replayable<AudienceCounts>
-    /// Adds one page of a long list. `known` is what the page before returned.
-    func addToAudience(
-        _ app: BundleID,
-        _ id: ActivityID,
-        _ page: AudienceListPage,
-        after known: AudienceListProgress?,
-        idempotency: IdempotencyKey?
-    ) async throws -> AudienceListProgress
-    /// The users and devices that the audience names.
-    func audience(_ app: BundleID, _ id: ActivityID, _ page: PageRequest) async throws -> AudiencePage
-    func activity(_ app: BundleID, _ id: ActivityID) async throws -> ActivityResource
-    func activities(
-        _ app: BundleID,
-        type: ActivityTypeName?,
-        state: ActivityState?,
-        device: DeviceID?,
-        user: UserID?,
-        containing part: String?,
-        _ page: PageRequest
-    ) async throws -> Page<ActivityResource>
-    /// The history of an activity, or of one device or one user in it, newest first.
-    func timeline(
-        _ app: BundleID,
-        _ id: ActivityID,
-        device: DeviceID?,
-        user: UserID?,
-        _ page: PageRequest
-    ) async throws -> TimelineAnswer
-
-    /// Accepts an ordinary push into the queue, which sends it later.
-    func push(
-        _ app: BundleID,
-        _ request: PushRequest,
-        idempotency: IdempotencyKey?
-    ) async throws -> Replayable<PushAnswer>
-    /// Carries out many operations, each with the result of its own method above.
-    ///
-    /// - `waited`: how long the batch waited to be read.
-    func batch(
-        _ app: BundleID,
-        _ operations: [KeyedOperation],
-        waited: Duration,
-        origin: RequestOrigin?
-    ) async -> [Orchestrator.OperationResult]
 
     // MARK: Channels and schedules
 

@@ -2,6 +2,7 @@ package import APITypes
 package import ActivityModel
 import Channels
 import Doctor
+import Intake
 import Record
 package import Registry
 package import Store
@@ -10,8 +11,8 @@ package import Store
 extension Orchestrator {
     /// See ``Registry/deleteApp(_:activities:)``.
     package func deleteApp(_ id: BundleID) async throws {
-        try await registry.deleteApp(id, activities: self)
-        facts.removeAll()
+        try await registry.deleteApp(id, activities: activities)
+        intake.forgetActivities()
     }
 
     /// See ``Registry/putTopics(_:of:_:activities:)``.
@@ -20,7 +21,7 @@ extension Orchestrator {
         of follower: TopicFollower,
         _ request: TopicsRequest
     ) async throws -> FollowedTopics {
-        try await registry.putTopics(app, of: follower, request, activities: self)
+        try await registry.putTopics(app, of: follower, request, activities: activities)
     }
 
     /// See ``Channels/create(_:_:_:idempotency:)``.
@@ -45,17 +46,6 @@ extension Orchestrator {
     ) async throws -> Replayable<ChannelReport> {
         let environment = try await registry.environment(request.environment, of: app)
         return try await channelRoom.reconcile(app, environment, dryRun: request.dryRun, idempotency: idempotency)
-    }
-
-    /// See ``Record/timeline(_:_:device:user:_:activity:)``.
-    package func timeline(
-        _ app: BundleID,
-        _ id: ActivityID,
-        device: DeviceID?,
-        user: UserID? = nil,
-        _ page: PageRequest
-    ) async throws -> TimelineAnswer {
-        try await record.timeline(app, id, device: device, user: user, page) { try await activity(app, id) }
     }
 
     /// See ``Doctor/examine(_:installation:channels:)``.

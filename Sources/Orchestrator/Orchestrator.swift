@@ -1,6 +1,9 @@
 package import APITypes
 package import Channels
+package import Delivery
+package import DeliveryStore
 import Doctor
+package import Intake
 package import Logging
 package import Metrics
 import Ownership
@@ -11,14 +14,19 @@ package import ServiceLifecycle
 package import Store
 package import Webhooks
 
-/// Accepts changes, keeps them, and gets every phone to show the newest one.
+/// The top of the engine: makes its rooms, and starts what they do in the background (``services``).
 ///
-/// One value for the whole daemon. Its operations are in the extensions in the folders beside this file: `Intake`
-/// (start, update, end, subscriptions) and `Schedules`. The API asks the rooms below for the others: ``registry``
-/// (apps, keys, types, devices), ``channelRoom``, ``record`` and ``webhookRoom``.
-/// ``services`` run in the background.
+/// - **What it does.** The API asks the rooms themselves: ``registry``, ``intake``, ``deliveryStore``, ``record``,
+///   ``channelRoom`` and ``webhookRoom``. Here are the requests that need more than one room (`Orchestrator+Rooms`), and
+///   three folders.
+///   - `Schedules`: runs what is due (``ScheduleRunner``), lists and cancels it.
+///   - `Retention`: deletes ended activities (``RetentionDuty``).
+///   - `Users`: exports what is stored of a user.
+/// - **Tables that it alone writes.** None. It settles `schedules`, begins scheduled `activities`, and deletes old ones
+///   with their `channels`.
 ///
-/// Operations throw `Problem` for mistakes of the caller and `PostgresError` when the database is away.
+/// One for the whole daemon. Operations throw `Problem` for mistakes of the caller and `PostgresError` when the database
+/// is away.
 package final class Orchestrator: Sendable {
     /// The room below all others.
     let store: Store
@@ -27,19 +35,17 @@ package final class Orchestrator: Sendable {
     package let registry: Registry
     /// The clock by which tickets expire.
     let clock: DatabaseClock
-    let wakeUps = WakeUps()
-    let dueWork: DueWork
-    let intake: Intake
-    let segments: SegmentStore
-    let changes: ChangeStore
-    let ledger: BudgetLedger
-    let halts: SendingHalts
-    let deliveries: DeliveryTimes
+    /// What waits to be sent.
+    package let deliveryStore: DeliveryStore
+    /// The workers that send.
+    let delivery: DeliveryRoom
+    /// Starts, updates, ends, audiences and reports.
+    package let intake: Intake
     package let channelRoom: Channels
+    /// Activities, events, timelines and the audit log.
     package let record: Record
-    /// The unchanging facts of activities, by their ids.
-    let facts: ExpiringCache<ActivityFacts.Name, ActivityFacts>
-    let counter: DeliveryCounter
+    /// What changes of the registry mean to activities.
+    let activities: RunningActivities
     let partitions: PartitionKeeper
     package let webhookRoom: Webhooks
     let doctor: Doctor
@@ -54,53 +60,45 @@ package final class Orchestrator: Sendable {
         metrics: any MetricsFactory = MetricsSystem.factory
     ) {
         store = Store(database: database, masterKeys: masterKeys, settings: settings, logger: logger)
-        halts = SendingHalts(
-            database: database,
-            batchSize: settings.stretchSize,
-            pushLease: QueuedPush.lease(settings),
-            uptime: settings.uptime,
-            logger: logger
-        )
+        deliveryStore = DeliveryStore(store: store, metrics: metrics)
         self.sender = sender
         doctor = Doctor(store: store, hosts: sender)
         clock = DatabaseClock(database: database, now: { settings.now() })
-        registry = Registry(store: store, clock: clock, wake: { [wakeUps] in wakeUps.signal() })
-        // Twice, so that every other daemon has looked for work meanwhile.
-        segments = SegmentStore(
-            database: database,
-            lease: settings.lease,
-            patience: settings.pollInterval * 2,
-            crowd: settings.stretchSize
-        )
-        intake = Intake(database: database, wakeUps: wakeUps, skews: store.skews, segments: segments, logger: logger)
-        changes = ChangeStore(database: database, skews: store.skews)
-        ledger = BudgetLedger(database: database)
-        dueWork = DueWork(database: database, settings: settings, logger: logger)
-        deliveries = DeliveryTimes(factory: metrics)
+        registry = Registry(store: store, clock: clock, wake: { [wakeUps = deliveryStore.wakeUps] in wakeUps.signal() })
         partitions = PartitionKeeper(database: database, uptime: settings.uptime, logger: logger)
-        record = Record(database: database, settings: settings, logger: logger)
+        record = Record(store: store)
+        activities = RunningActivities(database: database, work: deliveryStore)
+        intake = Intake(
+            store: store,
+            registry: registry,
+            record: record,
+            work: deliveryStore,
+            activities: activities
+        )
         webhookRoom = Webhooks(
             store: store,
             record: record,
             partitions: partitions,
             clock: clock,
             sender: webhooks,
-            isDue: { [dueWork] in dueWork.isDue(.webhooks) }
+            isDue: { [dueWork = deliveryStore.dueWork] in dueWork.isDue(.webhooks) }
         )
-        counter = DeliveryCounter(database: database)
         channelRoom = Channels(
             store: store,
             apple: sender,
             metrics: metrics,
-            deletions: dueWork.signals(of: .channelDeletions),
-            losses: dueWork.signals(of: .lostChannels),
-            wake: { [wakeUps] in wakeUps.signal() },
-            followers: { [counter] keys in
-                let counts = try await counter.cards(of: Dictionary(uniqueKeysWithValues: keys.map { ($0, nil) }))
-                return counts.mapValues(\.followers)
-            }
+            deletions: deliveryStore.dueWork.signals(of: .channelDeletions),
+            losses: deliveryStore.dueWork.signals(of: .lostChannels),
+            wake: { [wakeUps = deliveryStore.wakeUps] in wakeUps.signal() },
+            followers: { [counter = record.counter] in try await counter.followers(of: $0) }
         )
-        facts = ExpiringCache(lifetime: .seconds(60), limit: 100_000) { ContinuousClock().now }
+        delivery = DeliveryRoom(
+            store: store,
+            work: deliveryStore,
+            sender: sender,
+            registry: registry,
+            channels: channelRoom
+        )
     }
 
     /// Keeps this daemon's partitions. Start it last: then it stops first, and other daemons have the partitions before
@@ -112,34 +110,31 @@ package final class Orchestrator: Sendable {
         [
             // Stops last: it writes what the others did to their end.
             store.timelineWriter,
-            Dispatcher(orchestrator: self),
-            dueWork,
-            WorkNotifications(orchestrator: self),
+            delivery.dispatcher,
+            deliveryStore.dueWork,
+            deliveryStore.notifications,
             channelRoom.duty,
-            CardWatcher(orchestrator: self),
+            delivery.cardWatcher,
             ScheduleRunner(orchestrator: self),
-            PushQueue(orchestrator: self),
+            delivery.pushQueue,
             RetentionDuty(orchestrator: self),
             registry.duty,
-            HaltPatrol(orchestrator: self),
+            deliveryStore.haltPatrol,
             doctor.gauges,
             record.feed,
             webhookRoom.duty,
-            intake,
+            intake.duty,
         ] + store.duties
     }
 }
 
-// The parts of the store that the rooms above it reach through this hub.
+// The parts of the store that the programs ask for.
 extension Orchestrator {
     package var database: Database { store.database }
     /// Seal signing keys at rest and sign tickets.
     package var masterKeys: MasterKeys { store.masterKeys }
     package var settings: OrchestratorSettings { store.settings }
     package var logger: Logger { store.logger }
-    var signing: SigningIdentities { store.signing }
-    var timeline: Timeline { store.timeline }
-    var skews: ClockSkewWatch { store.skews }
 
     /// The answer for an error that is not the caller's fault (``Store/problem(for:)``).
     package func problem(for error: any Error) -> Problem? { Store.problem(for: error) }

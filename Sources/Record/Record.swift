@@ -1,27 +1,29 @@
-package import Logging
-package import Postgres
+import Postgres
 package import Store
 
-/// Reads what the other rooms have written: events, the timeline with its verdict, and the audit log.
+/// Reads what the other rooms have written: activities with their cards and audiences, events, the timeline with its
+/// verdict, and the audit log.
 ///
 /// The HTTP API asks it for a caller, the webhooks for what to deliver. It writes nothing, but for ``EventStore/settleRestored()``.
 package struct Record: Sendable {
-    let database: Database
+    let store: Store
+    /// Counts the cards and the starts of activities.
+    package let counter: DeliveryCounter
     package let events: EventStore
     package let feed: EventFeed
 
-    /// - Parameters:
-    ///   - database: What is read.
-    ///   - settings: How often it is asked for new events.
-    ///   - logger: Gets a line when the database cannot be asked.
-    package init(database: Database, settings: OrchestratorSettings, logger: Logger) {
-        self.database = database
-        events = EventStore(database: database)
+    /// - Parameter store: What is read. Its settings say how often it is asked for new events.
+    package init(store: Store) {
+        self.store = store
+        counter = DeliveryCounter(database: store.database)
+        events = EventStore(database: store.database)
         feed = EventFeed(
             store: events,
-            interval: settings.pollInterval,
-            atRest: settings.pollIntervalAtRest,
-            logger: logger
+            interval: store.settings.pollInterval,
+            atRest: store.settings.pollIntervalAtRest,
+            logger: store.logger
         )
     }
+
+    var database: Database { store.database }
 }

@@ -4,8 +4,8 @@ package import Store
 
 /// Carries out what a change in the registry means to activities, their starts and their cards.
 ///
-/// The registry calls it for devices that register, for topics and app versions that change, and for apps that are
-/// deleted. The rooms above implement it, because they write those tables.
+/// The registry calls it for devices that register, for topics that change, and for apps that are deleted. The
+/// rooms above implement it, because they write those tables.
 package protocol ActivityKeeper: Sendable {
     /// Starts what is running on devices that have just been registered, or whose topics have changed.
     ///
@@ -21,11 +21,6 @@ package protocol ActivityKeeper: Sendable {
 
     /// Ends cards on their phones, then forgets them. Locks the cards first.
     func endCards(_ cards: [CardKey], on connection: PostgresConnection) async throws
-
-    /// Judges again what the cards on a device may be sent: it has another version of the app now.
-    ///
-    /// - Throws: ``OutdatedType`` if a type was changed meanwhile. Then try again from the beginning.
-    func readmit(_ deviceKey: Int64, on connection: PostgresConnection) async throws
 
     /// Deletes the ended activities of an app that is being deleted, in many short transactions.
     func deleteActivities(of app: BundleID) async throws

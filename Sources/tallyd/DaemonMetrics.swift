@@ -1,4 +1,5 @@
 import HTTPAPI
+import Intake
 import Metrics
 import Orchestrator
 import Postgres
@@ -18,7 +19,7 @@ enum DaemonMetrics {
     }
 
     static func read(_ orchestrator: Orchestrator, _ metrics: PrometheusMetrics) {
-        metrics.gauge("tally_intake_waiting") { Double(orchestrator.waitingChanges) }
-        metrics.gauge("tally_intake_expected_wait_seconds") { orchestrator.expectedIntakeWait / .seconds(1) }
+        metrics.gauge("tally_intake_waiting") { Double(orchestrator.intake.waitingChanges) }
+        metrics.gauge("tally_intake_expected_wait_seconds") { orchestrator.intake.expectedIntakeWait / .seconds(1) }
     }
 }

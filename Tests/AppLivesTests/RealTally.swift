@@ -10,6 +10,8 @@ import Postgres
 import TestSupport
 
 @testable import HTTPAPI
+@testable import Delivery
+@testable import DeliveryStore
 @testable import Orchestrator
 @testable import TallyKit
 
@@ -132,7 +134,7 @@ final class RealTally: LifeServer {
         hasNews = true
         let request = EndRequest(dismissal: .after(seconds: atOnce ? 0 : 14_400))
         // The app may be faster than its backend: then there is nothing to end yet.
-        _ = try? await world.orchestrator.end(world.app, ActivityID(stored: activity), request, origin: nil)
+        _ = try? await world.orchestrator.intake.end(world.app, ActivityID(stored: activity), request, origin: nil)
     }
 
     // MARK: Work
@@ -172,13 +174,13 @@ final class RealTally: LifeServer {
 
     private func serve() async throws {
         let orchestrator = world.orchestrator
-        try await orchestrator.segments.takeAnnouncements()
+        try await orchestrator.deliveryStore.segments.takeAnnouncements()
         // The database may name those that are due at the same moment in any order.
-        let leases = try await orchestrator.segments.claim(limit: 100)
+        let leases = try await orchestrator.deliveryStore.segments.claim(limit: 100)
             .sorted { ($0.activityKey, $0.segment) < ($1.activityKey, $1.segment) }
         for lease in leases {
             let segments = [LeasedSegment(lease: lease)]
-            _ = await SegmentGroup(orchestrator: orchestrator, slot: nil, segments: segments).run()
+            _ = await SegmentGroup(room: orchestrator.delivery, slot: nil, segments: segments).run()
         }
     }
 

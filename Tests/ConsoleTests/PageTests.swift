@@ -21,7 +21,13 @@ struct PageTests {
     func renewals() async throws {
         try await RunningConsole.run { console in
             let schedule = UpdateRequest(contentState: ["score": 3], at: Instant(unixSeconds: 4_000_000_000))
-            _ = try await console.orchestrator.update(Self.mine, Self.match, schedule, idempotency: nil, origin: nil)
+            _ = try await console.orchestrator.intake.update(
+                Self.mine,
+                Self.match,
+                schedule,
+                idempotency: nil,
+                origin: nil
+            )
             let first = try await console.signIn(RunningConsole.bootstrap)
             let second = try await console.signIn(RunningConsole.bootstrap)
             let renewed = try await console.send("GET", Self.room + "&after=1-1", cookie: first)
@@ -37,7 +43,7 @@ struct PageTests {
             #expect(token != whole.token)
             #expect(shared.text == renewed.text.replacing(whole.token, with: token))
 
-            _ = try await console.orchestrator.update(
+            _ = try await console.orchestrator.intake.update(
                 Self.mine,
                 Self.match,
                 UpdateRequest(contentState: ["score": 987_654]),
@@ -86,7 +92,11 @@ struct PageTests {
             let never = try await console.send("GET", path, cookie: admin)
             #expect(never.status == 404)
             #expect(never.text.contains("does not name it"))
-            _ = try await console.orchestrator.putDevice(Self.mine, device, DeviceRequest(environment: .production))
+            _ = try await console.orchestrator.intake.putDevice(
+                Self.mine,
+                device,
+                DeviceRequest(environment: .production)
+            )
             #expect(try await console.send("GET", path, cookie: admin).status == 200)
             let deletion = "/v1/apps/\(RunningConsole.mine)/devices/lost-phone"
             #expect(try await console.send("DELETE", deletion, headers: Self.bearer).status == 204)
@@ -165,7 +175,13 @@ struct PageTests {
     func cancelledSchedule() async throws {
         try await RunningConsole.run { console in
             let update = UpdateRequest(contentState: ["score": 3], at: Instant(unixSeconds: 4_000_000_000))
-            _ = try await console.orchestrator.update(Self.mine, Self.match, update, idempotency: nil, origin: nil)
+            _ = try await console.orchestrator.intake.update(
+                Self.mine,
+                Self.match,
+                update,
+                idempotency: nil,
+                origin: nil
+            )
             let page = try await console.orchestrator.schedules(Self.mine, state: nil, PageRequest())
             let id = try #require(page.items.first).id
             try await Self.expectMemory(

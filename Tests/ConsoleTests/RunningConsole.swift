@@ -111,7 +111,7 @@ struct RunningConsole: Sendable {
                 logger: silence
             )
             try await withThrowingTaskGroup(of: Void.self) { tasks in
-                tasks.addTask { await orchestrator.intake.run() }
+                tasks.addTask { await orchestrator.intake.groups.run() }
                 for app in [mine, other] { try await register(BundleID(stored: app), orchestrator) }
                 var bound: [Scope: String] = [:]
                 for scope in Scope.allCases {
@@ -173,7 +173,7 @@ struct RunningConsole: Sendable {
             "type": "Game", "attributes": ["home": .string(hostile)],
             "content_state": ["score": 1, "note": .string(hostile)],
         ])
-        _ = try await orchestrator.start(
+        _ = try await orchestrator.intake.start(
             app,
             ActivityID(stored: "match-of-" + app.rawValue),
             StartRequest(json: start),

@@ -1,4 +1,3 @@
-import Orchestrator
 import APITypes
 import ActivityModel
 import HTTPTypes

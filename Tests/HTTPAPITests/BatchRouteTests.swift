@@ -3,7 +3,7 @@ import ActivityModel
 import Cryptography
 import HTTPTypes
 import JSON
-import Orchestrator
+import Intake
 import Testing
 
 @testable import HTTPAPI
@@ -90,7 +90,7 @@ struct BatchRouteTests {
     @Test("Each result stands in the place of its operation, with the status that the operation's own route would have")
     func places() async throws {
         let api = API()
-        func change(_ revision: Int64) -> Orchestrator.OperationResult {
+        func change(_ revision: Int64) -> Intake.OperationResult {
             .success(
                 .change(
                     .accepted(

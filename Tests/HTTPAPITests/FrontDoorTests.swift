@@ -273,7 +273,7 @@ struct FrontDoorTests {
             let pem = JSONValue.string(try P256PrivateKey.generate().pem()).text
             let signing = #"{"production":{"key_id":"KEY1234567","private_key":\#(pem)}}"#
             try await withThrowingTaskGroup { group in
-                group.addTask { await orchestrator.intake.run() }
+                group.addTask { await orchestrator.intake.groups.run() }
                 let put = try await call(.put, app, #"{"team_id":"ABCDE12345","environments":\#(signing)}"#)
                 #expect(put.status == 200)
                 let type = try await call(.put, app + "/types/Game", Bodies.type)

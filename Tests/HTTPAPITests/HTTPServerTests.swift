@@ -2,7 +2,6 @@ import Foundation
 import FoundationNetworking
 import HTTPTypes
 import Logging
-import Orchestrator
 import ServiceLifecycle
 import Record
 import TestSupport

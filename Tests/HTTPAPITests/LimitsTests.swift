@@ -2,7 +2,6 @@ import HTTPTypes
 import Logging
 import NIOCore
 import NIOPosix
-import Orchestrator
 import ServiceLifecycle
 import TestSupport
 import Testing

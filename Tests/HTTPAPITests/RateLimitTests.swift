@@ -1,7 +1,6 @@
 import APITypes
 import HTTPTypes
 import JSON
-import Orchestrator
 import Registry
 import Testing
 

@@ -2,7 +2,6 @@ import APITypes
 import Cryptography
 import HTTPTypes
 import JSON
-import Orchestrator
 import TestSupport
 import Testing
 

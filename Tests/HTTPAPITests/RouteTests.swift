@@ -2,7 +2,6 @@ import APITypes
 import ActivityModel
 import HTTPTypes
 import JSON
-import Orchestrator
 import Record
 import Testing
 

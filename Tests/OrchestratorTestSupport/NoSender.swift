@@ -1,6 +1,6 @@
 package import APNSTransport
 package import ActivityModel
-import Orchestrator
+import Delivery
 
 /// A sender for tests in which nothing is sent: no push ever leaves it.
 package struct NoSender: PushSender {

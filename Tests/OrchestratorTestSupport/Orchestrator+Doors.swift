@@ -154,6 +154,16 @@ extension Orchestrator {
         try await channelRoom.channel(app, id)
     }
 
+    package func halts(of app: BundleID, _ page: PageRequest) async throws -> Page<HaltResource> {
+        try await deliveryStore.halts(of: app, page)
+    }
+
+    package func liftHalt(_ app: BundleID, _ environment: APNSEnvironment, reviving: Bool) async throws {
+        try await deliveryStore.liftHalt(app, environment, reviving: reviving)
+    }
+
+    package func warnings() async throws -> [String] { try await deliveryStore.warnings() }
+
     package func putWebhook(
         _ app: BundleID,
         _ id: WebhookID,
@@ -180,6 +190,53 @@ extension Orchestrator {
         _ request: WebhookReplayRequest
     ) async throws -> WebhookResource {
         try await webhookRoom.replay(app, id, request)
+    }
+
+    package func activity(_ app: BundleID, _ id: ActivityID) async throws -> ActivityResource {
+        try await record.activity(app, id)
+    }
+
+    package func activities(
+        _ app: BundleID,
+        type: ActivityTypeName?,
+        state: ActivityState?,
+        device: DeviceID? = nil,
+        user: UserID? = nil,
+        containing part: String? = nil,
+        _ page: PageRequest
+    ) async throws -> Page<ActivityResource> {
+        try await record.activities(
+            app,
+            type: type,
+            state: state,
+            device: device,
+            user: user,
+            containing: part,
+            page
+        )
+    }
+
+    package func audience(_ app: BundleID, _ id: ActivityID, _ page: PageRequest) async throws -> AudiencePage {
+        try await record.audience(app, id, page)
+    }
+
+    package func subscriptions(
+        _ app: BundleID,
+        _ activity: ActivityID,
+        state: SubscriptionState? = nil,
+        _ page: PageRequest
+    ) async throws -> Page<SubscriptionResource> {
+        try await record.subscriptions(app, activity, state: state, page)
+    }
+
+    package func timeline(
+        _ app: BundleID,
+        _ id: ActivityID,
+        device: DeviceID?,
+        user: UserID? = nil,
+        _ page: PageRequest
+    ) async throws -> TimelineAnswer {
+        try await record.timeline(app, id, device: device, user: user, page)
     }
 
     package func audit(_ filter: AuditFilter, _ page: PageRequest, only: BundleID?) async throws -> Page<AuditEntry> {

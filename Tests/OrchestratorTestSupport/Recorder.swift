@@ -1,7 +1,7 @@
 package import APNSTransport
 package import ActivityModel
 package import JSON
-import Orchestrator
+import Delivery
 import Synchronization
 import Testing
 

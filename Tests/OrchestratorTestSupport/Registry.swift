@@ -26,7 +26,7 @@ package func withRegistry(
         let app = BundleID(stored: "com.example.app")
         _ = try await orchestrator.putApp(app, .production(key: P256PrivateKey.generate().pem()))
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { await orchestrator.intake.run() }
+            group.addTask { await orchestrator.intake.groups.run() }
             defer { group.cancelAll() }
             try await body(orchestrator, app)
         }

@@ -76,7 +76,7 @@ extension World {
 
     package func withIntake(_ body: () async throws -> Void) async throws {
         try await withThrowingTaskGroup { group in
-            group.addTask { await orchestrator.intake.run() }
+            group.addTask { await orchestrator.intake.groups.run() }
             try await body()
             group.cancelAll()
         }

@@ -8,6 +8,8 @@ package import Store
 package import TestSupport
 package import Testing
 
+@testable package import Delivery
+@testable package import DeliveryStore
 @testable package import Orchestrator
 
 /// An orchestrator on a database of its own, with the app `com.example.app` and the type `Game`; its segments are
@@ -26,12 +28,12 @@ package struct World: Sendable {
     /// Works on everything that is due, until all segments rest or wait.
     package func settle(sourceLocation: SourceLocation = #_sourceLocation) async throws {
         for _ in 0..<300 {
-            try await orchestrator.segments.takeAnnouncements()
-            let leases = try await orchestrator.segments.claim(limit: 100)
+            try await orchestrator.deliveryStore.segments.takeAnnouncements()
+            let leases = try await orchestrator.deliveryStore.segments.claim(limit: 100)
             if leases.isEmpty { return }
             for lease in leases {
                 let segments = [LeasedSegment(lease: lease)]
-                _ = await SegmentGroup(orchestrator: orchestrator, slot: nil, segments: segments).run()
+                _ = await SegmentGroup(room: orchestrator.delivery, slot: nil, segments: segments).run()
             }
         }
         Issue.record("The segments never come to rest.", sourceLocation: sourceLocation)
@@ -42,9 +44,9 @@ package struct World: Sendable {
     ///
     /// - Returns: How many there were.
     package func watchCards() async throws -> Int {
-        let old = try await OldCards.claim(orchestrator)
+        let old = try await OldCards.claim(orchestrator.delivery)
         await old.send()
-        let look = try await CardWatcher(orchestrator: orchestrator).look(mostWakes: CardWatcher.wakesAtOnce)
+        let look = try await CardWatcher(room: orchestrator.delivery).look(mostWakes: CardWatcher.wakesAtOnce)
         await withDiscardingTaskGroup { group in
             for wakes in look.wakes {
                 group.addTask { await wakes.send() }
@@ -129,7 +131,7 @@ package struct World: Sendable {
             alert: alert.map(Self.alert)
         )
         change(&request)
-        let started = try await orchestrator.start(app, ActivityID(stored: id), request, origin: origin)
+        let started = try await orchestrator.intake.start(app, ActivityID(stored: id), request, origin: origin)
         return (started.answer, started.isReplay)
     }
 
@@ -149,7 +151,7 @@ package struct World: Sendable {
             mustDeliver: mustDeliver
         )
         change(&request)
-        let given = try await orchestrator.update(
+        let given = try await orchestrator.intake.update(
             app,
             ActivityID(stored: id),
             request,
@@ -162,7 +164,7 @@ package struct World: Sendable {
     @discardableResult
     package func end(_ id: String = "final", score: Int64? = nil, alert: String? = nil) async throws -> Accepted {
         let request = EndRequest(contentState: score.map(Self.state), alert: alert.map(Self.alert))
-        return try Accepted(await orchestrator.end(app, ActivityID(stored: id), request, origin: nil).answer)
+        return try Accepted(await orchestrator.intake.end(app, ActivityID(stored: id), request, origin: nil).answer)
     }
 
     package func show(_ id: String = "final") async throws -> ActivityResource {
@@ -191,7 +193,7 @@ package struct World: Sendable {
         if let token {
             request.startTokens = [Self.game: StartTokenRequest(token: try #require(PushToken(hex: token)))]
         }
-        _ = try await orchestrator.putDevice(app, DeviceID(stored: device), request)
+        _ = try await orchestrator.intake.putDevice(app, DeviceID(stored: device), request)
     }
 
     /// Gives the app a key for the sandbox, too.
@@ -242,7 +244,7 @@ package struct World: Sendable {
         installation: String? = nil,
         on environment: APNSEnvironment = .production
     ) async throws -> SubscriptionAnswer {
-        try await orchestrator.subscribe(
+        try await orchestrator.intake.subscribe(
             app,
             ActivityID(stored: id),
             DeviceID(stored: device),

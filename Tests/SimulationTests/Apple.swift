@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 
 @testable import APNSTransport
-@testable import Orchestrator
+@testable import Delivery
 
 /// Apple and the phones: takes pushes, answers them, loses, delays and refuses some by chance, and hands the others on.
 ///

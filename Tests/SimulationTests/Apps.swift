@@ -23,7 +23,7 @@ extension Universe {
         guard let parsed = PushToken(hex: token) else { return }
         request.startTokens = [Self.game: StartTokenRequest(token: parsed)]
         do {
-            _ = try await anyDaemon().orchestrator.putDevice(Self.app, DeviceID(stored: id), request)
+            _ = try await anyDaemon().orchestrator.intake.putDevice(Self.app, DeviceID(stored: id), request)
             note("\(id) registers \(token)")
             apple.with { state in
                 if state.phones[phone].startToken == token { state.phones[phone].isStartTokenKnown = true }

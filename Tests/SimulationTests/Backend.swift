@@ -163,7 +163,7 @@ extension Universe {
         )
         switch post.kind {
         case .update:
-            return try await daemon.orchestrator.update(
+            return try await daemon.orchestrator.intake.update(
                 Self.app,
                 id,
                 UpdateRequest(
@@ -177,7 +177,7 @@ extension Universe {
                 origin: nil
             ).answer
         case .end:
-            return try await daemon.orchestrator.end(
+            return try await daemon.orchestrator.intake.end(
                 Self.app,
                 id,
                 EndRequest(

@@ -42,8 +42,8 @@ final class Daemon: Sendable {
             settings: settings,
             logger: silence
         )
-        orchestrator.wakeUps.open(room: 4)
-        intake = Task { [orchestrator] in await orchestrator.intake.run() }
+        orchestrator.deliveryStore.wakeUps.open(room: 4)
+        intake = Task { [orchestrator] in await orchestrator.intake.groups.run() }
     }
 
     var isDead: Bool { life.isOver }

@@ -40,7 +40,7 @@ extension Universe {
             for number in 1...Fan.count {
                 guard let token = PushToken(hex: Fan.token(number)) else { continue }
                 reports.addTask {
-                    _ = try await orchestrator.subscribe(
+                    _ = try await orchestrator.intake.subscribe(
                         Self.app,
                         ActivityID(stored: match.id),
                         DeviceID(stored: "fan\(number)"),

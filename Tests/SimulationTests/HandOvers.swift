@@ -3,7 +3,6 @@ import Postgres
 import TestSupport
 
 @testable import APNSTransport
-@testable import Orchestrator
 
 /// Lives in which hours pass, and new cards continue old ones (policy `continue_after_hours`).
 extension Universe {

@@ -2,7 +2,7 @@ import APNSTransport
 import Postgres
 import TestSupport
 
-@testable import Orchestrator
+@testable import DeliveryStore
 
 /// Promise 9: mass rejections halt sending, and erase nothing.
 extension Universe {

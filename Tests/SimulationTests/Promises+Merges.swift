@@ -3,7 +3,6 @@ import Postgres
 import TestSupport
 
 @testable import APNSTransport
-@testable import Orchestrator
 
 /// Promise 3: a revision that was skipped is recorded as merged, and no other.
 extension Universe {

@@ -1,8 +1,6 @@
 import APNSTransport
 import Postgres
 
-@testable import Orchestrator
-
 /// What must hold of the pauses between tries at the end of every run.
 extension Universe {
     /// How many tries in a minute the pauses allow, each half of its time: after 0, 0.5, 1.5, 3.5, 7.5, 15.5, 30.5 and

@@ -1,8 +1,6 @@
 import Postgres
 import TestSupport
 
-@testable import Orchestrator
-
 /// Promise 12: several daemons can carry one activity, and nobody is forgotten or served twice by that.
 extension Universe {
     func checkRings() async throws {

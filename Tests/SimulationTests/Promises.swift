@@ -3,8 +3,6 @@ import Postgres
 import Store
 import TestSupport
 
-@testable import Orchestrator
-
 /// A promise of the design that a run has broken.
 struct BrokenPromise: Error, CustomStringConvertible {
     let number: Int

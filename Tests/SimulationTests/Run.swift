@@ -5,6 +5,8 @@ import Postgres
 import TestSupport
 
 @testable import Channels
+@testable import Delivery
+@testable import DeliveryStore
 @testable import Orchestrator
 @testable import Store
 
@@ -165,9 +167,9 @@ extension Universe {
         do {
             let orchestrator = daemon.orchestrator
             // Whatever was seen of them is out of date: in a run there are steps between a look and a push.
-            let handed = orchestrator.wakeUps.takeLeases(2).map(\.lease)
-            try await orchestrator.segments.takeAnnouncements()
-            for lease in try await handed + orchestrator.segments.claim(limit: 2) {
+            let handed = orchestrator.deliveryStore.wakeUps.takeLeases(2).map(\.lease)
+            try await orchestrator.deliveryStore.segments.takeAnnouncements()
+            for lease in try await handed + orchestrator.deliveryStore.segments.claim(limit: 2) {
                 let actor = Stage.Actor(daemon: daemon.name, number: number())
                 note("\(actor) takes segment \(lease.segment) of \(lease.activityKey)")
                 let turn = turn(actor.number)
@@ -183,14 +185,14 @@ extension Universe {
     private func lookAfter(_ orchestrator: Orchestrator) async throws {
         while try await ScheduleRunner(orchestrator: orchestrator).runDue() {}
         // One activity after the other, so that one seed is one order of pushes.
-        if hasContinuations { try await OldCards.claim(orchestrator).send(atOnce: 1) }
-        let look = try await CardWatcher(orchestrator: orchestrator).look(mostWakes: CardWatcher.wakesAtOnce)
+        if hasContinuations { try await OldCards.claim(orchestrator.delivery).send(atOnce: 1) }
+        let look = try await CardWatcher(room: orchestrator.delivery).look(mostWakes: CardWatcher.wakesAtOnce)
         for wakes in look.wakes { await wakes.send() }
         let sweeper = ChannelSweeper(room: orchestrator.channelRoom)
         try await sweeper.sweepDue()
         try await sweeper.deleteDue()
-        try await orchestrator.halts.share()
-        try await HaltPatrol(orchestrator: orchestrator).look()
+        try await orchestrator.deliveryStore.halts.share()
+        try await HaltPatrol(room: orchestrator.deliveryStore).look()
     }
 
     /// What a worker does, apart from keeping its lease: time passes between its steps as the simulation says.
@@ -203,7 +205,7 @@ extension Universe {
                 apple.with { _ = $0.brokenTurns.insert(turn.number) }
                 // Where the lease is lost, another daemon goes on.
                 if !(error is LeaseLost) {
-                    await SegmentWorker(orchestrator: orchestrator, slot: nil, lease: lease).rescue()
+                    await SegmentWorker(room: orchestrator.delivery, slot: nil, lease: lease).rescue()
                 }
             }
         }
@@ -211,17 +213,17 @@ extension Universe {
 
     /// Serves one segment as its group does, but for the timers by which a group stores answers and keeps leases.
     private static func work(on lease: SegmentLease, of orchestrator: Orchestrator) async throws {
-        let group = SegmentGroup(orchestrator: orchestrator, slot: nil, segments: [LeasedSegment(lease: lease)])
-        if let broadcast = try await orchestrator.segments.plainBroadcasts(among: [lease]).first {
+        let group = SegmentGroup(room: orchestrator.delivery, slot: nil, segments: [LeasedSegment(lease: lease)])
+        if let broadcast = try await orchestrator.deliveryStore.segments.plainBroadcasts(among: [lease]).first {
             let outcome = try await group.push(broadcast)
             if outcome.isAccepted {
-                _ = try await orchestrator.segments.complete([broadcast])
+                _ = try await orchestrator.deliveryStore.segments.complete([broadcast])
             } else {
                 try await group.settle(broadcast, outcome)
             }
             return
         }
-        if let wanted = try await orchestrator.segments.channelsToMake(among: [lease]).first {
+        if let wanted = try await orchestrator.deliveryStore.segments.channelsToMake(among: [lease]).first {
             switch try await group.make(wanted) {
             case .made(let made): _ = try await group.storeOrGiveBack([made])
             case .notMade(let outcome): try await group.settle(wanted, outcome)
@@ -229,13 +231,13 @@ extension Universe {
             }
             return
         }
-        guard let ring = try await orchestrator.segments.smallRings(among: [lease]).first else {
-            _ = try await SegmentWorker(orchestrator: orchestrator, slot: nil, lease: lease).work()
+        guard let ring = try await orchestrator.deliveryStore.segments.smallRings(among: [lease]).first else {
+            _ = try await SegmentWorker(room: orchestrator.delivery, slot: nil, lease: lease).work()
             return
         }
         let exceptions = try await group.push(ring)
         if exceptions.refused.isEmpty {
-            _ = try await orchestrator.segments.complete([ring])
+            _ = try await orchestrator.deliveryStore.segments.complete([ring])
         } else {
             try await group.settle(ring, exceptions)
         }
@@ -331,9 +333,9 @@ extension Universe {
             try await checkTurnsEnd()
             let orchestrator = daemons[round % daemons.count].orchestrator
             try await lookAfter(orchestrator)
-            let handed = orchestrator.wakeUps.takeLeases(100).map(\.lease)
-            try await orchestrator.segments.takeAnnouncements()
-            let leases = try await handed + orchestrator.segments.claim(limit: 100)
+            let handed = orchestrator.deliveryStore.wakeUps.takeLeases(100).map(\.lease)
+            try await orchestrator.deliveryStore.segments.takeAnnouncements()
+            let leases = try await handed + orchestrator.deliveryStore.segments.claim(limit: 100)
             if leases.isEmpty { return }
             for lease in leases {
                 await Self.serve(lease, of: orchestrator, apple, turn(number()))

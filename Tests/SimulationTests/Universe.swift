@@ -7,6 +7,7 @@ import Registry
 import Synchronization
 import TestSupport
 
+@testable import Delivery
 @testable import Orchestrator
 @testable import Store
 

@@ -2,7 +2,6 @@ import FoundationEssentials
 import HTTP1Server
 import HTTPTypes
 import Logging
-import Orchestrator
 import Store
 
 /// A request with the values read from its head.

@@ -1,7 +1,6 @@
 import APITypes
 import ActivityModel
 import HTTPTypes
-import Orchestrator
 import Registry
 import Store
 
@@ -10,13 +9,14 @@ extension Route {
 
     /// `…/activities`: start, update, end, audience.
     static func changes(_ service: any TallyService, _ turns: ReadingTurns) -> [Route] {
-        [
+        let intake = service.intake
+        return [
             Route(.put, one, .scope(.publish), query: dryRun, body: true) { call in
                 let app = try call.app()
                 let activity = try call.activity()
                 let request = try call.request(StartRequest.self)
-                if try call.isDryRun() { return .ok(try await service.dryRunStart(app, activity, request)) }
-                let started = try await service.start(app, activity, request, origin: call.origin)
+                if try call.isDryRun() { return .ok(try await intake.dryRunStart(app, activity, request)) }
+                let started = try await intake.start(app, activity, request, origin: call.origin)
                 return started.isReplay ? .ok(started) : .accepted(started)
             },
             Route(.post, one + "/updates", .scope(.publish), query: dryRun, body: true) { call in
@@ -24,9 +24,9 @@ extension Route {
                 let activity = try call.activity()
                 let key = try call.idempotencyKey()
                 let request = try call.request(UpdateRequest.self)
-                if try call.isDryRun() { return .ok(try await service.dryRunUpdate(app, activity, request)) }
+                if try call.isDryRun() { return .ok(try await intake.dryRunUpdate(app, activity, request)) }
                 return .accepted(
-                    try await service.update(app, activity, request, idempotency: key, origin: call.origin)
+                    try await intake.update(app, activity, request, idempotency: key, origin: call.origin)
                 )
             },
             Route(.post, one + "/end", .scope(.publish), query: dryRun, body: true) { call in
@@ -34,9 +34,9 @@ extension Route {
                 let activity = try call.activity()
                 let key = try call.idempotencyKey()
                 let request = try call.request(EndRequest.self)
-                if try call.isDryRun() { return .ok(try await service.dryRunEnd(app, activity, request)) }
+                if try call.isDryRun() { return .ok(try await intake.dryRunEnd(app, activity, request)) }
                 return .accepted(
-                    try await service.end(app, activity, request, idempotency: key, origin: call.origin)
+                    try await intake.end(app, activity, request, idempotency: key, origin: call.origin)
                 )
             },
             Route(.post, one + "/audience", .scope(.publish), body: true, lines: true) { call in
@@ -57,13 +57,13 @@ extension Route {
                     return .accepted(try await list.add())
                 }
                 let request = try call.request(AudienceRequest.self)
-                return .accepted(try await service.changeAudience(app, activity, request, idempotency: key))
+                return .accepted(try await intake.changeAudience(app, activity, request, idempotency: key))
             },
         ]
     }
 
     /// `…/activities`: read routes.
-    static func activities(_ service: any TallyService) -> [Route] {
+    static func activities(_ record: any RecordService) -> [Route] {
         [
             Route(
                 .get,
@@ -77,7 +77,7 @@ extension Route {
                 let user = try call.parameter("user_id", .userID)
                 let part = try call.parameter("id_contains", .activityID)?.rawValue
                 return .ok(
-                    try await service.activities(
+                    try await record.activities(
                         call.app(),
                         type: type,
                         state: state,
@@ -89,16 +89,16 @@ extension Route {
                 )
             },
             Route(.get, one, .scope(.read)) { call in
-                .ok(try await service.activity(call.app(), call.activity()))
+                .ok(try await record.activity(call.app(), call.activity()))
             },
             Route(.get, one + "/audience", .scope(.read), query: paging) { call in
-                .ok(try await service.audience(call.app(), call.activity(), call.page()))
+                .ok(try await record.audience(call.app(), call.activity(), call.page()))
             },
             Route(.get, one + "/timeline", .scope(.read), query: paging.union(["device_id", "user_id"])) { call in
                 let device = try call.parameter("device_id", .deviceID)
                 let user = try call.parameter("user_id", .userID)
                 return .ok(
-                    try await service.timeline(call.app(), call.activity(), device: device, user: user, call.page())
+                    try await record.timeline(call.app(), call.activity(), device: device, user: user, call.page())
                 )
             },
         ]
@@ -106,11 +106,14 @@ extension Route {
 
     /// `…/subscriptions`: the cards of an activity, and the phones' reports about them.
     static func subscriptions(_ service: any TallyService) -> [Route] {
+        let intake = service.intake
         let path = one + "/subscriptions/{device_id}"
         return [
             Route(.get, one + "/subscriptions", .scope(.read), query: paging.union(["state"])) { call in
                 let state = try call.word("state", SubscriptionState.self)
-                return .ok(try await service.subscriptions(call.app(), call.activity(), state: state, call.page()))
+                return .ok(
+                    try await service.record.subscriptions(call.app(), call.activity(), state: state, call.page())
+                )
             },
             Route(.put, path, .registration, body: true) { call in
                 let app = try call.app()
@@ -118,20 +121,20 @@ extension Route {
                 let device = try call.device()
                 let request = try call.request(SubscriptionRequest.self)
                 guard let ticket = call.principal?.ticket else {
-                    return .ok(try await service.subscribe(app, activity, device, request, by: nil))
+                    return .ok(try await intake.subscribe(app, activity, device, request, by: nil))
                 }
-                let answer = try await service.subscribe(app, activity, device, ticket.admit(request), by: ticket)
+                let answer = try await intake.subscribe(app, activity, device, ticket.admit(request), by: ticket)
                 return .ok(
                     RegistrationReceipt(
                         deviceID: device,
                         activityID: activity,
                         stale: answer.stale,
-                        receiptSampling: service.receiptSampling
+                        receiptSampling: intake.receiptSampling
                     )
                 )
             },
             Route(.delete, path, .scope(.register)) { call in
-                try await service.unsubscribe(call.app(), call.activity(), call.device())
+                try await intake.unsubscribe(call.app(), call.activity(), call.device())
                 return .noContent
             },
         ]

@@ -33,7 +33,7 @@ extension Route {
                 return .noContent
             },
             Route(.get, "/v1/apps/{bundle_id}/halts", .scope(.read), query: paging) { call in
-                .ok(try await service.halts(of: call.app(), call.page()))
+                .ok(try await service.deliveryStore.halts(of: call.app(), call.page()))
             },
             Route(
                 .delete,
@@ -41,7 +41,7 @@ extension Route {
                 .scope(.operate),
                 query: ["leave_rejected"]
             ) { call in
-                try await service.liftHalt(
+                try await service.deliveryStore.liftHalt(
                     call.app(),
                     call.segment("environment", oneOf: APNSEnvironment.self),
                     reviving: !call.flag("leave_rejected")

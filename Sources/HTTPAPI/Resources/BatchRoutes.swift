@@ -1,6 +1,5 @@
 import APITypes
 import HTTPTypes
-import Orchestrator
 
 extension Route {
     /// `…/batch`: many operations, each answered like a request to its equivalent route.

@@ -6,18 +6,18 @@ import Registry
 extension Route {
     /// `…/devices`, and what is known of a user.
     static func devices(_ service: any TallyService) -> [Route] {
-        let registry = service.registry
+        let (registry, intake) = (service.registry, service.intake)
         return [
             Route(.put, "/v1/apps/{bundle_id}/devices/{device_id}", .registration, body: true) { call in
                 let app = try call.app()
                 let device = try call.device()
                 let request = try call.request(DeviceRequest.self)
                 guard let ticket = call.principal?.ticket else {
-                    return .ok(try await service.putDevice(app, device, request))
+                    return .ok(try await intake.putDevice(app, device, request))
                 }
-                let stale = try await service.registerDevice(app, device, ticket.admit(request))
+                let stale = try await intake.registerDevice(app, device, ticket.admit(request))
                 return .ok(
-                    RegistrationReceipt(deviceID: device, stale: stale, receiptSampling: service.receiptSampling)
+                    RegistrationReceipt(deviceID: device, stale: stale, receiptSampling: intake.receiptSampling)
                 )
             },
             Route(.post, "/v1/apps/{bundle_id}/devices/{device_id}/receipts", .registration, body: true) { call in
@@ -26,8 +26,8 @@ extension Route {
                 let request = try call.request(ReceiptsRequest.self)
                 let allowed = call.principal?.ticket?.activities
                 let receipts = request.receipts.filter { allowed?.contains($0.activityID) ?? true }
-                try await service.takeReceipts(app, device, receipts)
-                return .ok(ReceiptsAnswer(deviceID: device, receiptSampling: service.receiptSampling))
+                try await intake.takeReceipts(app, device, receipts)
+                return .ok(ReceiptsAnswer(deviceID: device, receiptSampling: intake.receiptSampling))
             },
             Route(
                 .get,

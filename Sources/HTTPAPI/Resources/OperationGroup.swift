@@ -1,8 +1,8 @@
 import APITypes
 import ActivityModel
 import Cryptography
+import Intake
 import JSON
-import Orchestrator
 import Registry
 import Store
 
@@ -24,7 +24,7 @@ struct OperationGroup: Sendable {
         waited: Duration
     ) async -> [BatchResult] {
         // Operations that fail here get their answers below.
-        let answers = await service.batch(
+        let answers = await service.intake.batch(
             app,
             operations.compactMap { try? $0.get() },
             waited: waited,
@@ -59,7 +59,7 @@ struct OperationGroup: Sendable {
         return KeyedOperation(operation, idempotency: key)
     }
 
-    private func result(of result: Orchestrator.OperationResult) -> BatchResult {
+    private func result(of result: Intake.OperationResult) -> BatchResult {
         switch result {
         case .success(.start(let answer, let replay)): BatchResult(status: replay ? 200 : 202, body: answer.json)
         case .success(.change(let answer)): BatchResult(status: 202, body: answer.json)

@@ -3,7 +3,6 @@ import HTTP1Server
 import HTTPTypes
 import JSON
 import NIOCore
-import Orchestrator
 import Store
 
 /// What a route's handler returns. ``Responder`` turns it into the HTTP response.

@@ -15,7 +15,7 @@ struct Readiness: Hashable {
     /// Asks the service. It is not ready while its database is unavailable.
     init(of service: any TallyService) async {
         do {
-            self.init(isReady: true, warnings: try await service.warnings())
+            self.init(isReady: true, warnings: try await service.deliveryStore.warnings())
         } catch {
             self.init(isReady: false, warnings: ["The database cannot be reached."])
         }

@@ -2,8 +2,8 @@ import APITypes
 import ActivityModel
 import Cryptography
 import HTTP1Server
+import Intake
 import JSON
-import Orchestrator
 import Registry
 import ServiceLifecycle
 import Store
@@ -99,7 +99,7 @@ struct AudienceStream: Sendable {
         _ page: AudienceListPage,
         after stored: AudienceListProgress?
     ) async throws -> AudienceListProgress {
-        try await service.addToAudience(app, activity, page, after: stored, idempotency: key)
+        try await service.intake.addToAudience(app, activity, page, after: stored, idempotency: key)
     }
 
     /// - Throws: 401 if the caller has lost its key since the list began.

@@ -1,9 +1,9 @@
 import APITypes
 import ActivityModel
 import HTTP1Server
+import Intake
 import JSON
 import NIOCore
-import Orchestrator
 import Registry
 import ServiceLifecycle
 import Store

@@ -1,5 +1,7 @@
 import APITypes
 import ActivityModel
+import DeliveryStore
+import Intake
 import JSON
 import Logging
 import Postgres
@@ -51,7 +53,7 @@ struct ScheduleRunner: Service, CustomStringConvertible {
     var description: String { "schedule-runner" }
 
     func run() async {
-        await orchestrator.dueWork.each(.schedules, "run schedules") { while try await runDue() {} }
+        await orchestrator.deliveryStore.dueWork.each(.schedules, "run schedules") { while try await runDue() {} }
     }
 
     /// - Returns: Whether there may be more.
@@ -124,7 +126,7 @@ struct ScheduleRunner: Service, CustomStringConvertible {
                 await missed(schedule, error)
             }
         }
-        let answers = await orchestrator.accept(changes.map(\.change))
+        let answers = await orchestrator.intake.accept(changes.map(\.change))
         for ((due, _), answer) in zip(changes, answers) {
             if case .failure(let error) = answer { await missed(due, error) }
         }
@@ -187,7 +189,7 @@ struct ScheduleRunner: Service, CustomStringConvertible {
         if due.kind == .start {
             try await begin(activityKey: due.activityKey, scheduleID: due.id, record: record)
         } else {
-            for answer in await orchestrator.accept([try change(due, records: record)]) { _ = try answer.get() }
+            for answer in await orchestrator.intake.accept([try change(due, records: record)]) { _ = try answer.get() }
         }
     }
 
@@ -218,7 +220,7 @@ struct ScheduleRunner: Service, CustomStringConvertible {
             ])
             if !results[1].isEmpty, !record.isEmpty { _ = try await connection.pipeline(record) }
         }
-        orchestrator.wakeUps.signal()
+        orchestrator.deliveryStore.wakeUps.signal()
     }
 
     private static let failureEvent = EventRows.insertion(

@@ -1,6 +1,7 @@
 package import APITypes
 package import ActivityModel
 import Postgres
+import Record
 import Registry
 import Store
 
@@ -153,13 +154,13 @@ struct UserExportPages: Sendable {
     }
 
     private func cards(_ request: PageRequest) async throws -> Page<UserCard> {
-        let columns = "a.activity_id, a.type_name, a.state::text, \(Orchestrator.cardColumns)"
+        let columns = "a.activity_id, a.type_name, a.state::text, \(Record.cardColumns)"
         return try await ofDevices("subscriptions", columns, request) { row in
             UserCard(
                 activityID: ActivityID(stored: try row.decode(at: 2)),
                 type: ActivityTypeName(stored: try row.decode(at: 3)),
                 activityState: try .stored(row.decode(at: 4)),
-                card: try Orchestrator.card(in: row, from: 5)
+                card: try Record.card(in: row, from: 5)
             )
         }
     }

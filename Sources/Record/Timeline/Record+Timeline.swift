@@ -7,7 +7,8 @@ extension Record {
     /// The story of an activity, or of one device's or one user's part in it, with a verdict. The newest entries come
     /// first. For a user the entries are those of all devices, and the verdict is on the activity.
     ///
-    /// `activity` reads the activity as the API shows it, for the verdict. The newest entries may come a moment later. An unknown device is not refused: that it is unknown is the answer.
+    /// The verdict on an activity is read after the entries, so it may know a moment more. An unknown device is not
+    /// refused: that it is unknown is the answer.
     ///
     /// - Throws: 404 for an unknown activity; 422 for a cursor of another list, and for a device and a user.
     package func timeline(
@@ -15,8 +16,7 @@ extension Record {
         _ id: ActivityID,
         device: DeviceID?,
         user: UserID? = nil,
-        _ page: PageRequest,
-        activity: () async throws -> ActivityResource
+        _ page: PageRequest
     ) async throws -> TimelineAnswer {
         if device != nil, user != nil {
             throw Problem.invalidRequest("'device_id' and 'user_id' exclude each other.")
@@ -33,7 +33,7 @@ extension Record {
             if let story {
                 DeviceVerdict.of(story)
             } else {
-                ActivityVerdict.of(try await activity(), isHalted: subject.activity.isHalted)
+                ActivityVerdict.of(try await activity(app, id), isHalted: subject.activity.isHalted)
             }
         return TimelineAnswer(
             activityID: id,

@@ -33,6 +33,7 @@ package struct RegistrationGroup {
     }
 
     private let reports: [ReportedDevice]
+    private let registry: Registry
     private let activities: any ActivityKeeper
     private let connection: PostgresConnection
     private var answers: [Answer?]
@@ -71,7 +72,7 @@ package struct RegistrationGroup {
             try await seeingDeletions {
                 try await keepingAnswer {
                     try await first.registry.database.withYieldingTransaction { connection in
-                        try await accept(reports, for: first.activities, on: connection)
+                        try await accept(reports, as: first, on: connection)
                     }
                 }
             }
@@ -93,11 +94,11 @@ package struct RegistrationGroup {
     /// device as it is now. If several have one new key, the first is carried out and the others are left.
     private static func accept(
         _ reports: [ReportedDevice],
-        for activities: any ActivityKeeper,
+        as request: Request,
         on connection: PostgresConnection
     ) async throws -> [Answer?] {
         let idempotencyKeys = reports.compactMap(\.idempotencyKey)
-        var group = RegistrationGroup(reports, activities, connection)
+        var group = RegistrationGroup(reports, request.registry, request.activities, connection)
         guard !idempotencyKeys.isEmpty else {
             try await group.carryOut(Array(reports.indices), isLast: true)
             return group.answers
@@ -126,8 +127,14 @@ package struct RegistrationGroup {
         return group.answers
     }
 
-    private init(_ reports: [ReportedDevice], _ activities: any ActivityKeeper, _ connection: PostgresConnection) {
+    private init(
+        _ reports: [ReportedDevice],
+        _ registry: Registry,
+        _ activities: any ActivityKeeper,
+        _ connection: PostgresConnection
+    ) {
         self.reports = reports
+        self.registry = registry
         self.activities = activities
         self.connection = connection
         answers = Array(repeating: nil, count: reports.count)
@@ -357,7 +364,9 @@ package struct RegistrationGroup {
                 """
             )
         }
-        if effect.changedApp { try await activities.readmit(key, on: connection) }
+        if effect.changedApp {
+            try await AppVersionAdmission(registry: registry).readmit(key, on: connection)
+        }
         if effect.changedInstallation { _ = try await connection.pipeline(Installations.restart(deviceKey: key)) }
     }
 

@@ -213,7 +213,7 @@ struct AudienceListTests {
             try await world.start(to: Audience())
             func change(_ key: IdempotencyKey) async throws {
                 let request = AudienceRequest(add: World.devices("d1"))
-                _ = try await world.orchestrator.changeAudience(
+                _ = try await world.orchestrator.intake.changeAudience(
                     world.app,
                     ActivityID(stored: "final"),
                     request,

@@ -3,7 +3,6 @@ import ActivityModel
 import APITypes
 import HTTPTypes
 import JSON
-import Orchestrator
 import Testing
 
 @testable import HTTPAPI

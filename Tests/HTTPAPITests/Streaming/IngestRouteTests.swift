@@ -2,7 +2,7 @@ import APITypes
 import ActivityModel
 import HTTPTypes
 import JSON
-import Orchestrator
+import Intake
 import Store
 import Testing
 

@@ -2,7 +2,6 @@ import APITypes
 import HTTP1Server
 import HTTPTypes
 import NIOCore
-import Orchestrator
 import Registry
 import Store
 import Synchronization

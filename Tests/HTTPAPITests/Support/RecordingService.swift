@@ -1,7 +1,7 @@
 @testable import APITypes
 import ActivityModel
 import JSON
-import Orchestrator
+import Intake
 import Registry
 import Synchronization
 
@@ -12,7 +12,9 @@ import Record
 /// A service that writes down what routes call and answers what a test gave it.
 ///
 /// Without an answer a call ends with status 418 and the code `reached`, which no route makes by itself.
-final class RecordingService: TallyService, RegistryService, ChannelService, RecordService, WebhookService {
+final class RecordingService: TallyService, RegistryService, ChannelService, RecordService, WebhookService, HaltService,
+    IntakeService
+{
     private struct State {
         var calls: [String] = []
         var callers: [Caller?] = []
@@ -22,7 +24,7 @@ final class RecordingService: TallyService, RegistryService, ChannelService, Rec
         var failure: (any Error)?
         var warnings: [String] = []
         var replay = false
-        var operationResults: [Orchestrator.OperationResult] = []
+        var operationResults: [Intake.OperationResult] = []
         var eventPages: [EventPage] = []
         var holdsReaders = false
         var patiences: [Duration] = []
@@ -81,7 +83,7 @@ final class RecordingService: TallyService, RegistryService, ChannelService, Rec
     }
 
     /// What the operations of the next batch come to, one after the other.
-    func answerOperations(_ results: [Orchestrator.OperationResult]) {
+    func answerOperations(_ results: [Intake.OperationResult]) {
         state.withLock { $0.operationResults = results }
     }
 
@@ -142,6 +144,8 @@ final class RecordingService: TallyService, RegistryService, ChannelService, Rec
     // It is all the rooms, too.
     var registry: RecordingService { self }
     var channelRoom: RecordingService { self }
+    var deliveryStore: RecordingService { self }
+    var intake: RecordingService { self }
     var record: RecordingService { self }
     var webhookRoom: RecordingService { self }
 
@@ -452,7 +456,7 @@ final class RecordingService: TallyService, RegistryService, ChannelService, Rec
         _ operations: [KeyedOperation],
         waited: Duration,
         origin: RequestOrigin?
-    ) async -> [Orchestrator.OperationResult] {
+    ) async -> [Intake.OperationResult] {
         keep(origin)
         state.withLock { state in
             state.calls.append("batch \(app)")

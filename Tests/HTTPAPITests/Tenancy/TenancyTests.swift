@@ -184,7 +184,7 @@ struct TenancyTests {
                 otherID: other.id
             )
             try await withThrowingTaskGroup { group in
-                group.addTask { await orchestrator.intake.run() }
+                group.addTask { await orchestrator.intake.groups.run() }
                 try await body(api, keys)
                 group.cancelAll()
             }

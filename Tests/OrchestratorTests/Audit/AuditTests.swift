@@ -9,6 +9,8 @@ import TestSupport
 import Testing
 
 @testable import Channels
+@testable import Delivery
+@testable import Intake
 @testable import Orchestrator
 @testable import Store
 
@@ -41,7 +43,12 @@ struct AuditTests {
             var request = UpdateRequest(contentState: World.state(1))
             request.at = Instant(unixSeconds: 4_000_000_000)
             func schedule() async throws -> String {
-                let answer = try await orchestrator.update(app, ActivityID(stored: "final"), request, origin: nil)
+                let answer = try await orchestrator.intake.update(
+                    app,
+                    ActivityID(stored: "final"),
+                    request,
+                    origin: nil
+                )
                 guard case .scheduled(let id) = answer.answer else { throw Accepted.IsScheduled() }
                 return id
             }
@@ -151,7 +158,7 @@ struct AuditTests {
             #expect(try await entries(world.orchestrator).isEmpty)
             var request = UpdateRequest(contentState: World.state(1))
             request.at = Instant(unixSeconds: 4_000_000_000)
-            _ = try await world.orchestrator.update(world.app, ActivityID(stored: "final"), request, origin: nil)
+            _ = try await world.orchestrator.intake.update(world.app, ActivityID(stored: "final"), request, origin: nil)
             let update = try await schedule("update")
             try await acting {
                 _ = try await world.orchestrator.runSchedule(world.app, start)
@@ -216,13 +223,13 @@ struct AuditTests {
             try await world.update(score: 1)
             try await world.settle()
             let keyed = try keyedReports(of: "erased-phone", user: "erased-user")
-            let reported = await world.orchestrator.batch(world.app, keyed, origin: nil)
+            let reported = await world.orchestrator.intake.batch(world.app, keyed, origin: nil)
             #expect(reported.allSatisfy { (try? $0.get()) != nil })
             let target = PushRequest.Target.user(UserID(stored: "erased-user"))
             let push = PushRequest(to: target, pushType: .alert, aps: ["alert": "Hello"])
-            _ = try await world.orchestrator.push(world.app, push)
-            try await PushQueue(orchestrator: world.orchestrator).sendDue()
-            _ = try await world.orchestrator.push(world.app, push)
+            _ = try await world.orchestrator.intake.push(world.app, push)
+            try await PushQueue(room: world.orchestrator.delivery).sendDue()
+            _ = try await world.orchestrator.intake.push(world.app, push)
             try await acting { try await world.orchestrator.eraseUser(world.app, UserID(stored: "erased-user")) }
             let tables = try await world.database.query(
                 """
@@ -238,7 +245,7 @@ struct AuditTests {
             }
             #expect(try await world.orchestrator.device(world.app, DeviceID(stored: "kept-phone")).userID != nil)
             // A repeated report makes no new device of one that was erased.
-            let repeated = await world.orchestrator.batch(world.app, [keyed[0]], origin: nil)
+            let repeated = await world.orchestrator.intake.batch(world.app, [keyed[0]], origin: nil)
             guard case .failure(let problem as Problem) = repeated[0] else {
                 Issue.record("the device is there again")
                 return

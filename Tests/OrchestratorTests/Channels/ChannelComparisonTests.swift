@@ -5,7 +5,6 @@ import TestSupport
 import Testing
 
 @testable import Channels
-@testable import Orchestrator
 
 private typealias Decision = ChannelComparison.Decision
 private typealias Record = ChannelComparison.Record

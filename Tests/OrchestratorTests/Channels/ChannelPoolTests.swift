@@ -8,6 +8,7 @@ import Postgres
 import Testing
 
 @testable import Channels
+@testable import Intake
 @testable import Orchestrator
 @testable import Store
 
@@ -74,12 +75,12 @@ struct ChannelPoolTests {
                     origin: nil
                 )
             }
-            let answers = await world.orchestrator.accept(starts)
+            let answers = await world.orchestrator.intake.accept(starts)
             let channels = try answers.map { try #require(try $0.get().answer.channel) }
             #expect(Set(channels.map(\.id)).count == 3)
             #expect(channels.count(where: { $0.state == .ready }) == 2)
             #expect(try await world.unused() == 0)
-            #expect(try await world.orchestrator.segments.claim(limit: 10).count == 1)
+            #expect(try await world.orchestrator.deliveryStore.segments.claim(limit: 10).count == 1)
         }
     }
 

@@ -162,7 +162,7 @@ struct ChannelReconcileTests {
             #expect(event.detail["replaced"] == true)
             // Who comes from now on, and who joins again, is served by the new one.
             try await world.register("d3", token: "5a03")
-            _ = try await world.orchestrator.changeAudience(
+            _ = try await world.orchestrator.intake.changeAudience(
                 world.app,
                 ActivityID(stored: "final"),
                 AudienceRequest(add: World.devices("d3"))

@@ -151,7 +151,7 @@ struct ChannelTests {
             try await world.start(delivery: .channel)
             try await world.settle()
             try await world.register("d1", token: "5a01")
-            _ = try await world.orchestrator.changeAudience(
+            _ = try await world.orchestrator.intake.changeAudience(
                 world.app,
                 ActivityID(stored: "final"),
                 AudienceRequest(add: World.devices("d1"))

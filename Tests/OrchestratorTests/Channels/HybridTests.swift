@@ -8,6 +8,7 @@ import Record
 import TestSupport
 import Testing
 
+@testable import Delivery
 @testable import Orchestrator
 @testable import Store
 
@@ -163,9 +164,9 @@ struct HybridTests {
     /// Sends on one way until that rests.
     private func work(_ way: EngineTables.Way, in world: World) async throws {
         try await world.tables.hold(way == .channel ? .tokens : .channel)
-        for lease in try await world.orchestrator.segments.claim(limit: 1) {
+        for lease in try await world.orchestrator.deliveryStore.segments.claim(limit: 1) {
             #expect((lease.segment == SegmentRows.channelSegment) == (way == .channel))
-            try await SegmentWorker(orchestrator: world.orchestrator, slot: nil, lease: lease).work()
+            try await SegmentWorker(room: world.orchestrator.delivery, slot: nil, lease: lease).work()
         }
     }
 

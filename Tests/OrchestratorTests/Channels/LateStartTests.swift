@@ -98,7 +98,7 @@ struct LateStartTests {
             try await world.settle()
             try await world.pass(400)
             try await world.register("d2", token: "5a02")
-            _ = try await world.orchestrator.changeAudience(
+            _ = try await world.orchestrator.intake.changeAudience(
                 world.app,
                 ActivityID(stored: "final"),
                 AudienceRequest(add: World.devices("d2"))

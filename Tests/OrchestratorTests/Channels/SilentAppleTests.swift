@@ -121,7 +121,7 @@ struct SilentAppleTests {
     func unknown() async throws {
         try await withWorld { world in
             world.recorder.answerCreation(with: .failed(.noAnswer))
-            let identity = try await world.orchestrator.signing.identity(of: world.app, .production)
+            let identity = try await world.orchestrator.store.signing.identity(of: world.app, .production)
             let room = world.orchestrator.channelRoom
             let answer = try await problem {
                 try await room.makeChannel(world.app, .production, .none, signing: identity) { ask in

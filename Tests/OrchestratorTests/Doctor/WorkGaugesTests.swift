@@ -38,7 +38,7 @@ struct WorkGaugesTests {
     func rest() async throws {
         try await withWorld(connections: 1) { world in
             try await world.start(to: World.devices("d1"))
-            _ = try await world.orchestrator.segments.claim(limit: 1)
+            _ = try await world.orchestrator.deliveryStore.segments.claim(limit: 1)
             try await world.tables.addParts(3000)
             let before = try await world.tables.workRowsRead()
             let facts = try await WorkFacts.read(app: nil, from: world.database)

@@ -3,7 +3,6 @@ import ActivityModel
 import Store
 import Testing
 
-@testable import Orchestrator
 @testable import Record
 
 @Suite("Who follows the events") struct EventReadersTests {

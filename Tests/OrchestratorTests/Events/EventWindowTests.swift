@@ -4,7 +4,6 @@ import JSON
 import TestSupport
 import Testing
 
-@testable import Orchestrator
 @testable import Record
 @testable import Store
 

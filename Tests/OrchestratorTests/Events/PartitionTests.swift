@@ -2,7 +2,6 @@ import OrchestratorTestSupport
 import Postgres
 import Testing
 
-@testable import Orchestrator
 @testable import Store
 
 @Suite("Partitions") struct PartitionTests {

@@ -1,4 +1,4 @@
-import Orchestrator
+import DeliveryStore
 import TestSupport
 import Testing
 

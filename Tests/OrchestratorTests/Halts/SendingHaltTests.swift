@@ -8,6 +8,7 @@ import Record
 import Synchronization
 import Testing
 
+@testable import DeliveryStore
 @testable import Orchestrator
 @testable import Store
 
@@ -37,7 +38,7 @@ struct SendingHaltTests {
         _ = try await world.database.pipeline([
             "UPDATE sending_halts SET probe_at = now()", "UPDATE segments SET due_at = NULL",
         ])
-        try await HaltPatrol(orchestrator: world.orchestrator).look()
+        try await HaltPatrol(room: world.orchestrator.deliveryStore).look()
     }
 
     @Test("They halt sending for every daemon within a slice of a batch, and operators are told")
@@ -183,7 +184,7 @@ struct SendingHaltTests {
             // The first may have nothing left to send.
             for _ in 1...2 where try await world.number("SELECT count(*) FROM sending_halts") == 1 {
                 try await world.database.execute("UPDATE sending_halts SET probe_at = now()")
-                try await HaltPatrol(orchestrator: world.orchestrator).look()
+                try await HaltPatrol(room: world.orchestrator.deliveryStore).look()
                 try await world.settle()
             }
             #expect(try await world.events(.providerResumed).map { $0.detail["by"] } == ["probe"])
@@ -266,7 +267,7 @@ struct SendingHaltTests {
             try await world.settle()
             #expect(world.recorder.take().isEmpty, "it still stands")
 
-            try await world.sibling(settings: settings).orchestrator.halts.goOnLifting()
+            try await world.sibling(settings: settings).orchestrator.deliveryStore.halts.goOnLifting()
             try await world.settle()
             #expect(world.recorder.take().count == 400)
             let resumed = try await world.events(.providerResumed)
@@ -280,7 +281,7 @@ struct SendingHaltTests {
         try await withHalt { world in
             let rejected = try #require(try await states(world)["rejected"])
             world.recorder.answerAll(with: nil)
-            let halts = world.sibling(settings: OrchestratorSettings(stretchSize: 10)).orchestrator.halts
+            let halts = world.sibling(settings: OrchestratorSettings(stretchSize: 10)).orchestrator.deliveryStore.halts
             let scope = HaltScope(app: world.app, environment: .production)
             #expect(try await halts.lift(scope, because: "operator", reviving: true, patience: .zero))
             #expect(try await states(world)["rejected"] == rejected - 10)
@@ -317,11 +318,11 @@ struct SendingHaltTests {
                 WHEN (old.environment = 'production') EXECUTE FUNCTION refuse()
                 """
             )
-            try await world.orchestrator.halts.goOnLifting()
+            try await world.orchestrator.deliveryStore.halts.goOnLifting()
             let left: Query = "SELECT string_agg(environment::text, ' ') FROM sending_halts"
             #expect(try await world.word(left) == "production")
             try await world.database.execute("DROP TRIGGER refuse ON sending_halts")
-            try await world.orchestrator.halts.goOnLifting()
+            try await world.orchestrator.deliveryStore.halts.goOnLifting()
             #expect(try await world.word(left) == nil)
         }
     }
@@ -334,12 +335,12 @@ struct SendingHaltTests {
             let halt = SendingHalt(probes: 0, probeIn: .zero)
             try await world.database.withTransaction { connection in
                 _ = try await connection.query("SELECT FROM sending_halts FOR UPDATE")
-                #expect(try await !world.orchestrator.halts.takeProbe(scope, halt))
+                #expect(try await !world.orchestrator.deliveryStore.halts.takeProbe(scope, halt))
             }
             try await world.database.execute("UPDATE sending_halts SET lifting = 'operator'")
-            #expect(try await !world.orchestrator.halts.takeProbe(scope, halt))
+            #expect(try await !world.orchestrator.deliveryStore.halts.takeProbe(scope, halt))
             try await world.database.execute("UPDATE sending_halts SET lifting = NULL")
-            #expect(try await world.orchestrator.halts.takeProbe(scope, halt))
+            #expect(try await world.orchestrator.deliveryStore.halts.takeProbe(scope, halt))
         }
     }
 
@@ -352,16 +353,16 @@ struct SendingHaltTests {
             world.recorder.answerAll(with: .badToken)
             try await world.update(score: 1)
             try await world.settle()
-            try await world.orchestrator.halts.share()
+            try await world.orchestrator.deliveryStore.halts.share()
             #expect(try await world.number("SELECT count(*) FROM sending_halts") == 0, "60 answers decide nothing")
 
             let other = world.sibling()
-            await other.orchestrator.halts.observe(
+            await other.orchestrator.deliveryStore.halts.observe(
                 AnswerWatch.Count(answers: 60, rejections: 0),
                 of: [],
                 in: HaltScope(app: world.app, environment: .production)
             )
-            try await other.orchestrator.halts.share()
+            try await other.orchestrator.deliveryStore.halts.share()
             #expect(try await world.number("SELECT answers::int8 FROM sending_halts") == 120)
             #expect(try await world.number("SELECT rejections::int8 FROM sending_halts") == 60)
         }

@@ -6,6 +6,7 @@ import Postgres
 import TestSupport
 import Testing
 
+@testable import Intake
 @testable import Orchestrator
 
 @Suite("Accepting changes", .timeLimit(.minutes(2)))
@@ -219,7 +220,7 @@ struct AcceptTests {
             let updates = [
                 UpdateRequest(contentState: World.state(1), alert: alert), UpdateRequest(contentState: state),
             ]
-            let answers = await world.orchestrator.accept(
+            let answers = await world.orchestrator.intake.accept(
                 updates.map {
                     RequestedChange(app: world.app, id: ActivityID(stored: "final"), body: .update($0), origin: nil)
                 }
@@ -284,7 +285,12 @@ struct AcceptTests {
             #expect(far?.code == "payload_too_large")
             let end = try await problem {
                 let request = EndRequest(contentState: state)
-                _ = try await world.orchestrator.end(world.app, ActivityID(stored: "final"), request, origin: nil)
+                _ = try await world.orchestrator.intake.end(
+                    world.app,
+                    ActivityID(stored: "final"),
+                    request,
+                    origin: nil
+                )
             }
             #expect(end?.code == "payload_too_large")
             let new = try await problem { try await world.start("new") { $0.contentState = state } }
@@ -334,7 +340,7 @@ struct AcceptTests {
             var state = World.state(1)
             state["note"] = note
             let request = EndRequest(contentState: state)
-            _ = try await world.orchestrator.end(world.app, ActivityID(stored: "final"), request, origin: nil)
+            _ = try await world.orchestrator.intake.end(world.app, ActivityID(stored: "final"), request, origin: nil)
             try await world.settle()
             #expect(world.recorder.take().map(\.aps["event"]) == ["end"])
         }

@@ -6,6 +6,7 @@ import Store
 import TestSupport
 import Testing
 
+@testable import Intake
 @testable import Orchestrator
 
 @Suite("What never changes of an activity", .timeLimit(.minutes(2)))
@@ -16,7 +17,7 @@ struct ActivityFactsTests {
             try await world.register("d1", token: "5a01")
             try await world.start("own", to: isAlerting ? World.devices("d1") : Audience())
             let name = ActivityFacts.Name(app: world.app, id: ActivityID(stored: "own"))
-            let known = try #require(world.orchestrator.facts.lookUp(name).value)
+            let known = try #require(world.orchestrator.intake.facts.lookUp(name).value)
             let stored = try #require(try await ActivityFacts.read([name], from: world.database)[name])
             #expect(known.key == stored.key)
             #expect(known.typeName == stored.typeName)

@@ -5,7 +5,7 @@ import OrchestratorTestSupport
 import Postgres
 import Testing
 
-@testable import Orchestrator
+@testable import Record
 
 @Suite("What an activity shows of its delivery", .timeLimit(.minutes(2)))
 struct ActivityPartsTests {

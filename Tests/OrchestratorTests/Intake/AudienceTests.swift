@@ -13,7 +13,7 @@ import Testing
 @Suite("Audiences as standing rules", .timeLimit(.minutes(2)))
 struct AudienceTests {
     private func change(_ world: World, add: Audience? = nil, remove: Audience? = nil) async throws -> AudienceCounts {
-        try await world.orchestrator.changeAudience(
+        try await world.orchestrator.intake.changeAudience(
             world.app,
             ActivityID(stored: "final"),
             AudienceRequest(add: add, remove: remove)
@@ -103,7 +103,7 @@ struct AudienceTests {
             func add(_ device: String, _ title: String?) async throws {
                 let alert = title.map { AlertContent(title: .plain($0), body: .plain("B")) }
                 let request = AudienceRequest(add: World.devices(device), alert: alert)
-                _ = try await world.orchestrator.changeAudience(world.app, ActivityID(stored: "final"), request)
+                _ = try await world.orchestrator.intake.changeAudience(world.app, ActivityID(stored: "final"), request)
                 try await world.settle()
             }
             try await world.start(to: Audience(), alert: nil)
@@ -210,7 +210,7 @@ struct AudienceTests {
             try await other.withIntake {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask {
-                        _ = try await other.orchestrator.subscribe(
+                        _ = try await other.orchestrator.intake.subscribe(
                             world.app,
                             ActivityID(stored: "final"),
                             DeviceID(stored: "d1"),
@@ -277,7 +277,11 @@ struct AudienceTests {
             try await world.start()
             try await world.follow("d1", token: "aa01", known: 1)
             _ = try await change(world, add: Audience(allOfType: true))
-            try await world.orchestrator.unsubscribe(world.app, ActivityID(stored: "final"), DeviceID(stored: "d1"))
+            try await world.orchestrator.intake.unsubscribe(
+                world.app,
+                ActivityID(stored: "final"),
+                DeviceID(stored: "d1")
+            )
             try await world.settle()
             #expect(world.recorder.take().map(\.event) == ["end"])
             try await world.register("d1", token: "5b01")
@@ -324,7 +328,8 @@ struct AudienceTests {
             }
             func change(_ world: World) async throws -> AudienceCounts {
                 let id = ActivityID(stored: "final")
-                return try await world.orchestrator.changeAudience(world.app, id, request, idempotency: key).answer
+                return try await world.orchestrator.intake.changeAudience(world.app, id, request, idempotency: key)
+                    .answer
             }
             let dying = world.sibling(behind: gate)
             try await dying.withIntake {
@@ -352,7 +357,7 @@ struct AudienceTests {
             try await world.start(to: Audience(), alert: nil)
             let request = AudienceRequest(add: World.devices("d1", "d2", "d3"), remove: World.devices("d4", "d5", "d6"))
             await #expect(throws: Problem.alertRequired()) {
-                _ = try await world.orchestrator.changeAudience(world.app, ActivityID(stored: "final"), request)
+                _ = try await world.orchestrator.intake.changeAudience(world.app, ActivityID(stored: "final"), request)
             }
             #expect(try await world.number("SELECT count(*) FROM audience_members") == 0)
         }
@@ -381,12 +386,12 @@ struct AudienceTests {
             try await world.start(to: World.devices("d1"))
             let key = try #require(try await world.number("SELECT activity_key FROM activities"))
             try await world.enrol(key)
-            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+            let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 1).first)
             let claims = try await world.startClaims(under: lease)
             try await world.end()
             #expect(try await claims.claim(behind: .beginning, before: nil, isFirst: true) == nil)
             #expect(try await world.startState("d1") == "pending")
-            try await world.orchestrator.segments.release(lease)
+            try await world.orchestrator.deliveryStore.segments.release(lease)
             try await world.settle()
             #expect(try await world.startState("d1") == "cancelled")
         }
@@ -399,7 +404,7 @@ struct AudienceTests {
             try await world.start(to: World.devices("d1"))
             let key = try #require(try await world.number("SELECT activity_key FROM activities"))
             try await world.enrol(key)
-            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+            let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 1).first)
             var claimed = 0
             // An app version that is met for the first time is judged for the newest state, and started at the next
             // look.

@@ -6,6 +6,7 @@ import Postgres
 import TestSupport
 import Testing
 
+@testable import Intake
 @testable import Orchestrator
 @testable import Store
 
@@ -48,7 +49,7 @@ struct BatchTests {
     }
 
     /// The status that each operation would have, and the problem's code.
-    private func words(_ results: [Orchestrator.OperationResult]) -> [String] {
+    private func words(_ results: [Intake.OperationResult]) -> [String] {
         results.map { result in
             switch result {
             case .success(.start(_, let replay)): replay ? "replayed" : "started"
@@ -65,7 +66,7 @@ struct BatchTests {
 
     private func carryOut(_ world: World, _ operations: [BatchOperation]) async -> [String] {
         let keyed = operations.map { KeyedOperation($0, idempotency: nil) }
-        return words(await world.orchestrator.batch(world.app, keyed, origin: nil))
+        return words(await world.orchestrator.intake.batch(world.app, keyed, origin: nil))
     }
 
     /// The operation with a key of its own, which names what it asks for.
@@ -143,11 +144,11 @@ struct BatchTests {
         try await withWorld { world in
             try await world.start()
             let batch = [keyed(Self.update("final", 1), "a"), keyed(Self.update("final", 2), "b")]
-            let first = await world.orchestrator.batch(world.app, batch, origin: nil)
+            let first = await world.orchestrator.intake.batch(world.app, batch, origin: nil)
             #expect(words(first) == ["revision 2", "revision 3"])
             let again = batch + [keyed(Self.update("final", 3), "a"), keyed(Self.update("final", 4), "c")]
             #expect(
-                words(await world.orchestrator.batch(world.app, again, origin: nil)) == [
+                words(await world.orchestrator.intake.batch(world.app, again, origin: nil)) == [
                     "revision 2", "revision 3", "idempotency_key_reused", "revision 4",
                 ]
             )
@@ -170,13 +171,13 @@ struct BatchTests {
                 keyed(Self.report("final", "d1", .updateToken(tokens[0])), "report"),
                 keyed(Self.start("twice"), "twice"), keyed(Self.start("twice"), "again"),
             ]
-            let first = await world.orchestrator.batch(world.app, batch, origin: nil)
+            let first = await world.orchestrator.intake.batch(world.app, batch, origin: nil)
             #expect(words(first) == ["started", "device", "due", "due", "started", "replayed"])
             _ = await carryOut(world, [device("2.0"), Self.report("final", "d1", .updateToken(tokens[1]))])
             try await world.update(score: 5)
             try await world.end()
 
-            let again = await world.orchestrator.batch(world.app, batch, origin: nil)
+            let again = await world.orchestrator.intake.batch(world.app, batch, origin: nil)
             #expect(words(again) == ["started", "device", "due", "due", "started", "replayed"])
             // Of a device nothing is kept that could outlast it: it is shown as it is now.
             let now = try await world.orchestrator.device(world.app, DeviceID(stored: "d1"))
@@ -186,7 +187,7 @@ struct BatchTests {
             }
             #expect(try await world.tables.cards().map(\.token) == ["bb02"])
 
-            let reused = await world.orchestrator.batch(
+            let reused = await world.orchestrator.intake.batch(
                 world.app,
                 [
                     keyed(Self.start("other"), "device"), keyed(device("3.0"), "report"),
@@ -200,7 +201,7 @@ struct BatchTests {
     }
 
     /// The answer as the API would write it.
-    private static func text(_ result: Orchestrator.OperationResult) throws -> String {
+    private static func text(_ result: Intake.OperationResult) throws -> String {
         switch try result.get() {
         case .start(let answer, let replay): "\(replay) \(answer.json.text)"
         case .change(let answer): answer.json.text
@@ -227,10 +228,10 @@ struct BatchTests {
             )
             let batch = [keyed(BatchOperation(.device(DeviceID(stored: "d1"), request)), "device")]
             let dying = world.sibling(behind: gate)
-            try await dying.withIntake { _ = await dying.orchestrator.batch(world.app, batch, origin: nil) }
+            try await dying.withIntake { _ = await dying.orchestrator.intake.batch(world.app, batch, origin: nil) }
             try await world.settle()
             #expect(try await world.startState("d1") == nil)
-            #expect(words(await world.orchestrator.batch(world.app, batch, origin: nil)) == ["device"])
+            #expect(words(await world.orchestrator.intake.batch(world.app, batch, origin: nil)) == ["device"])
             try await world.settle()
             #expect(world.recorder.take().map(\.destination) == ["5a01"])
         }
@@ -251,7 +252,7 @@ struct BatchTests {
                     for number in 1...12 {
                         let daemon = number.isMultiple(of: 2) ? world : other
                         group.addTask {
-                            try await daemon.orchestrator.batch(daemon.app, batch, origin: nil)
+                            try await daemon.orchestrator.intake.batch(daemon.app, batch, origin: nil)
                                 .map { try Self.text($0) }
                         }
                     }

@@ -5,7 +5,7 @@ import OrchestratorTestSupport
 import TestSupport
 import Testing
 
-@testable import Orchestrator
+@testable import Intake
 
 @Suite("Waves of a batch")
 struct BatchWavesTests {

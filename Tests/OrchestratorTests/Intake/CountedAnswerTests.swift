@@ -18,7 +18,7 @@ struct CountedAnswerTests {
     }
 
     private func add(_ world: World, _ device: String, key: IdempotencyKey = key()) async throws -> AudienceCounts {
-        try await world.orchestrator.changeAudience(
+        try await world.orchestrator.intake.changeAudience(
             world.app,
             Self.activity,
             AudienceRequest(add: World.devices(device)),
@@ -82,7 +82,7 @@ struct CountedAnswerTests {
             }
             #expect(try await world.number("SELECT count(*) FROM audience_members") == 1)
             #expect(try await world.number("SELECT count(*) FROM idempotency_keys WHERE uncounted IS NOT NULL") == 1)
-            _ = try await world.orchestrator.changeAudience(
+            _ = try await world.orchestrator.intake.changeAudience(
                 world.app,
                 Self.activity,
                 AudienceRequest(add: World.devices("d2"))
@@ -144,6 +144,12 @@ struct CountedAnswerTests {
             audience: audience,
             alert: World.alert("Kick-off")
         )
-        return try await world.orchestrator.start(world.app, Self.activity, request, idempotency: key, origin: nil)
+        return try await world.orchestrator.intake.start(
+            world.app,
+            Self.activity,
+            request,
+            idempotency: key,
+            origin: nil
+        )
     }
 }

@@ -20,7 +20,7 @@ struct DryRunTests {
             try await world.register("off", token: "a4", enabled: false)
             try await world.register("mute")
             let before = try await world.rows()
-            let answer = try await world.orchestrator.dryRunStart(
+            let answer = try await world.orchestrator.intake.dryRunStart(
                 world.app,
                 ActivityID(stored: "final"),
                 world.startRequest(to: World.devices("new", "old", "older", "off", "mute", "unknown"))
@@ -72,7 +72,7 @@ struct DryRunTests {
             try await World(orchestrator: orchestrator, app: world.app).withIntake {
                 let answer = try await world.database.withTransaction { connection in
                     _ = try await connection.query(EngineTables.workLock)
-                    return try await orchestrator.dryRunEnd(world.app, ActivityID(stored: "final"), EndRequest())
+                    return try await orchestrator.intake.dryRunEnd(world.app, ActivityID(stored: "final"), EndRequest())
                 }
                 #expect(answer.revision == 2)
                 #expect(answer.pushes.map(\.to) == [delivery == .tokens ? .updateTokens : .channel])
@@ -87,7 +87,7 @@ struct DryRunTests {
         try await withWorld(policy: { $0.fallbackAlert = true }) { world in
             try await world.register("off-and-mute", enabled: false, deviceToken: "e1")
             try await world.register("old-and-mute", os: "17.0", deviceToken: "e2")
-            let answer = try await world.orchestrator.dryRunStart(
+            let answer = try await world.orchestrator.intake.dryRunStart(
                 world.app,
                 ActivityID(stored: "final"),
                 world.startRequest(to: World.devices("off-and-mute", "old-and-mute"))
@@ -103,7 +103,7 @@ struct DryRunTests {
     func isTrue() async throws {
         try await withWorld { world in
             try await world.register("d", token: "a1", os: "18.1")
-            let planned = try await world.orchestrator.dryRunStart(
+            let planned = try await world.orchestrator.intake.dryRunStart(
                 world.app,
                 ActivityID(stored: "final"),
                 world.startRequest(to: World.devices("d"))
@@ -113,14 +113,18 @@ struct DryRunTests {
             try world.expectLast(planned)
             try await world.follow("d", token: "b1")
             let request = UpdateRequest(contentState: World.state(1), alert: World.alert("Goal"))
-            let update = try await world.orchestrator.dryRunUpdate(world.app, ActivityID(stored: "final"), request)
+            let update = try await world.orchestrator.intake.dryRunUpdate(
+                world.app,
+                ActivityID(stored: "final"),
+                request
+            )
             #expect(update.revision == 2)
             #expect(update.pushes.map(\.budgetClass) == ["ordinary"])
             #expect(update.pushes.map(\.reason) == ["alert"])
             try await world.update(score: 1, alert: "Goal")
             try await world.settle()
             try world.expectLast(update)
-            let end = try await world.orchestrator.dryRunEnd(
+            let end = try await world.orchestrator.intake.dryRunEnd(
                 world.app,
                 ActivityID(stored: "final"),
                 EndRequest(dismissal: .after(seconds: 60))
@@ -142,7 +146,11 @@ struct DryRunTests {
             try await world.settle()
             var request = UpdateRequest(contentState: World.state(1), alert: World.alert("Goal"))
             request.urgency = .notable
-            let update = try await world.orchestrator.dryRunUpdate(world.app, ActivityID(stored: "final"), request)
+            let update = try await world.orchestrator.intake.dryRunUpdate(
+                world.app,
+                ActivityID(stored: "final"),
+                request
+            )
             #expect(update.pushes.map(\.priority) == [.five])
             #expect(update.pushes.map(\.reason) == ["alert_over_budget"])
         }
@@ -159,7 +167,7 @@ struct DryRunTests {
             var audience = World.devices("d1", "mute", "nobody")
             audience.users = ["u1", "u2", "u4"].map(UserID.init(stored:))
             func ask() async throws -> DryRunAnswer {
-                try await world.orchestrator.dryRunStart(
+                try await world.orchestrator.intake.dryRunStart(
                     world.app,
                     ActivityID(stored: "final"),
                     world.startRequest(to: audience)
@@ -188,7 +196,11 @@ struct DryRunTests {
             try await world.follow("one", token: "b1")
             try await world.follow("two", token: "b2")
             let request = UpdateRequest(contentState: World.state(1), urgency: .notable)
-            let answer = try await world.orchestrator.dryRunUpdate(world.app, ActivityID(stored: "final"), request)
+            let answer = try await world.orchestrator.intake.dryRunUpdate(
+                world.app,
+                ActivityID(stored: "final"),
+                request
+            )
             #expect(answer.pushes.map(\.budgetClass) == ["ordinary", "frequent"])
             #expect(answer.pushes.map(\.destinations) == [1, 1])
             #expect(answer.withheld == ["waiting_for_token": 1])
@@ -203,7 +215,11 @@ struct DryRunTests {
             try await world.settle()
             let id = try #require(try await world.show().channel?.apnsChannelID)
             let request = UpdateRequest(contentState: World.state(1))
-            let answer = try await world.orchestrator.dryRunUpdate(world.app, ActivityID(stored: "final"), request)
+            let answer = try await world.orchestrator.intake.dryRunUpdate(
+                world.app,
+                ActivityID(stored: "final"),
+                request
+            )
             let push = try #require(answer.pushes.first)
             #expect(answer.pushes.count == 1)
             #expect(push.to == .channel)
@@ -220,25 +236,29 @@ struct DryRunTests {
             try await world.start(score: 3)
             let orchestrator = world.orchestrator
             let late = try await problem {
-                _ = try await orchestrator.dryRunUpdate(
+                _ = try await orchestrator.intake.dryRunUpdate(
                     world.app,
                     id,
                     UpdateRequest(contentState: JSONObject([("score", .string("3"))]))
                 )
             }
             #expect(late?.code == "invalid_content_state")
-            let same = try await orchestrator.dryRunUpdate(world.app, id, UpdateRequest(contentState: World.state(3)))
+            let same = try await orchestrator.intake.dryRunUpdate(
+                world.app,
+                id,
+                UpdateRequest(contentState: World.state(3))
+            )
             #expect(same.unchanged)
             #expect(same.pushes.isEmpty)
             try await world.end()
-            let again = try await orchestrator.dryRunEnd(world.app, id, EndRequest())
+            let again = try await orchestrator.intake.dryRunEnd(world.app, id, EndRequest())
             #expect(again.unchanged && again.pushes.isEmpty)
             let ended = try await problem {
-                _ = try await orchestrator.dryRunEnd(world.app, id, EndRequest(contentState: World.state(9)))
+                _ = try await orchestrator.intake.dryRunEnd(world.app, id, EndRequest(contentState: World.state(9)))
             }
             #expect(ended?.code == "activity_ended")
             let unknown = try await problem {
-                _ = try await orchestrator.dryRunEnd(world.app, ActivityID(stored: "none"), EndRequest())
+                _ = try await orchestrator.intake.dryRunEnd(world.app, ActivityID(stored: "none"), EndRequest())
             }
             #expect(unknown?.status == 404)
         }

@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Channels
+@testable import Intake
 @testable import Orchestrator
 @testable import Store
 
@@ -147,7 +148,7 @@ struct IdempotencyTests {
             let answers = try await withThrowingTaskGroup(of: ChangeAnswer.self) { [request] group in
                 for _ in 1...6 {
                     group.addTask {
-                        try await world.orchestrator.update(
+                        try await world.orchestrator.intake.update(
                             world.app,
                             ActivityID(stored: "final"),
                             request,
@@ -176,7 +177,7 @@ struct IdempotencyTests {
                 -> AudienceCounts
             {
                 let request = AudienceRequest(add: add, remove: remove)
-                return try await world.orchestrator.changeAudience(
+                return try await world.orchestrator.intake.changeAudience(
                     world.app,
                     ActivityID(stored: "final"),
                     request,
@@ -246,7 +247,7 @@ struct IdempotencyTests {
                         idempotency: .init(key("key-\(number)"))
                     )
                 }
-                let answers = await world.orchestrator.batch(world.app, changes, origin: nil)
+                let answers = await world.orchestrator.intake.batch(world.app, changes, origin: nil)
                 #expect(answers.allSatisfy { if case .success = $0 { true } else { false } })
             }
             #expect(try await world.number("SELECT count(*) FROM idempotency_keys") == Int64(keys))
@@ -272,7 +273,7 @@ struct IdempotencyTests {
                     isLast: isLast
                 )
                 return try await world.orchestrator
-                    .addToAudience(world.app, ActivityID(stored: "final"), page, idempotency: list)
+                    .intake.addToAudience(world.app, ActivityID(stored: "final"), page, idempotency: list)
             }
             let expiry = ExpiryDuty(store: world.orchestrator.store)
             _ = try await add(1, lines: 1, isLast: false)

@@ -5,6 +5,7 @@ import OrchestratorTestSupport
 import Postgres
 import Testing
 
+@testable import Intake
 @testable import Orchestrator
 @testable import Store
 
@@ -102,16 +103,16 @@ struct IntakeLimitTests {
             let waiting = try await world.database.withTransaction { connection in
                 _ = try await connection.query("LOCK TABLE changes IN EXCLUSIVE MODE")
                 // The first is under way and waits for the lock, four wait for it.
-                let first = Task { await orchestrator.batch(app, [change("a1", routine)], origin: nil) }
+                let first = Task { await orchestrator.intake.batch(app, [change("a1", routine)], origin: nil) }
                 try await world.someoneWaits(for: "relation")
                 let others = (2...5).map { change("a\($0)", routine) }
-                let next = Task { await orchestrator.batch(app, others, origin: nil) }
+                let next = Task { await orchestrator.intake.batch(app, others, origin: nil) }
                 try await backlog(of: 4, in: world)
                 // Of an activity that does not exist it would be 404 if that were looked up.
-                let refused = await orchestrator.batch(app, [change("nobody", routine)], origin: nil)
+                let refused = await orchestrator.intake.batch(app, [change("nobody", routine)], origin: nil)
                 #expect(words(refused) == ["too_many_requests"])
                 let end = KeyedOperation(BatchOperation(.end(ActivityID(stored: "a6"), EndRequest())), idempotency: nil)
-                let last = Task { await orchestrator.batch(app, [change("nobody", routine), end], origin: nil) }
+                let last = Task { await orchestrator.intake.batch(app, [change("nobody", routine), end], origin: nil) }
                 try await backlog(of: 5, in: world)
                 return [first, next, last]
             }
@@ -134,9 +135,9 @@ struct IntakeLimitTests {
             let unsaid = UpdateRequest(contentState: World.state(1))
             let byPolicy = KeyedOperation(BatchOperation(.update(ActivityID(stored: "a1"), unsaid)), idempotency: nil)
             let batch = [update("nobody"), byPolicy, update("a1", World.alert("Goal")), end]
-            let late = await world.orchestrator.batch(world.app, batch, waited: .milliseconds(300), origin: nil)
+            let late = await world.orchestrator.intake.batch(world.app, batch, waited: .milliseconds(300), origin: nil)
             #expect(words(late) == ["too_many_requests", "too_many_requests", "taken", "taken"])
-            let soon = await world.orchestrator.batch(
+            let soon = await world.orchestrator.intake.batch(
                 world.app,
                 [update("nobody")],
                 waited: .milliseconds(200),
@@ -157,7 +158,7 @@ struct IntakeLimitTests {
                     let work = BatchOperation.Work.update(ActivityID(stored: "a\(id)"), routine)
                     return KeyedOperation(BatchOperation(work), idempotency: nil)
                 }
-                return Task { _ = await orchestrator.batch(app, batch, origin: nil) }
+                return Task { _ = await orchestrator.intake.batch(app, batch, origin: nil) }
             }
             let waiting = try await world.database.withTransaction { connection in
                 _ = try await connection.query("LOCK TABLE changes IN EXCLUSIVE MODE")
@@ -171,7 +172,12 @@ struct IntakeLimitTests {
                 try await backlog(of: 500, in: world)
                 waiting.append(
                     Task {
-                        _ = try? await orchestrator.end(app, ActivityID(stored: "a36"), EndRequest(), origin: nil)
+                        _ = try? await orchestrator.intake.end(
+                            app,
+                            ActivityID(stored: "a36"),
+                            EndRequest(),
+                            origin: nil
+                        )
                     }
                 )
                 try await backlog(of: 501, in: world)
@@ -191,14 +197,14 @@ struct IntakeLimitTests {
 
     /// Returns when so many changes wait; the test's time limit is the deadline.
     private func backlog(of count: Int, in world: World) async throws {
-        while world.orchestrator.intake.changes.backlog.count < count {
+        while world.orchestrator.intake.groups.changes.backlog.count < count {
             try Task.checkCancellation()
             await Task.yield()
         }
     }
 
     /// The codes of what was refused; "taken" for the rest.
-    private func words(_ results: [Orchestrator.OperationResult]) -> [String] {
+    private func words(_ results: [Intake.OperationResult]) -> [String] {
         results.map { result in
             switch result {
             case .success: "taken"
@@ -223,7 +229,7 @@ struct IntakeLimitTests {
                 default: BatchOperation(.update(id, UpdateRequest(contentState: World.state(1))))
                 }
             }
-            let results = await world.orchestrator.batch(
+            let results = await world.orchestrator.intake.batch(
                 world.app,
                 operations.map { KeyedOperation($0, idempotency: nil) },
                 origin: nil
@@ -240,7 +246,7 @@ struct IntakeLimitTests {
             #expect(try await world.show("a18").state == .ended)
             #expect(try await world.show("a9").revision == 1)
             // There is no room to tell of it either.
-            #expect(world.orchestrator.timeline.take().rows.allSatisfy { $0.reason != "too_many_requests" })
+            #expect(world.orchestrator.store.timeline.take().rows.allSatisfy { $0.reason != "too_many_requests" })
             try await world.update("a9", score: 1)
         }
     }

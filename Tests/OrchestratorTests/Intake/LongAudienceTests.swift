@@ -5,7 +5,7 @@ import OrchestratorTestSupport
 import TestSupport
 import Testing
 
-@testable import Orchestrator
+@testable import DeliveryStore
 @testable import Store
 
 @Suite("An audience with a long list of names", .timeLimit(.minutes(2)))

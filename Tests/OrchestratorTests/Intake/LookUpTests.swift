@@ -3,8 +3,6 @@ import OrchestratorTestSupport
 import Postgres
 import Testing
 
-@testable import Orchestrator
-
 @Suite("Looking up", .timeLimit(.minutes(2)))
 struct LookUpTests {
     /// Plans are made once and kept, so what the planner knows of an empty table decides for the first busy minute.

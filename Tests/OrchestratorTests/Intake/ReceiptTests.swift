@@ -16,7 +16,7 @@ struct ReceiptTests {
         _ device: String = "d1",
         _ receipts: (activity: String, revision: Revision, age: Int64?)...
     ) async throws {
-        try await world.orchestrator.takeReceipts(
+        try await world.orchestrator.intake.takeReceipts(
             world.app,
             DeviceID(stored: device),
             receipts.map {

@@ -30,7 +30,7 @@ struct RemovalTests {
             try await world.database.withTransaction { connection in
                 _ = try await connection.query(EngineTables.startLock(device: "d2"))
                 let removed = AudienceRequest(remove: World.devices("d1"))
-                _ = try await world.orchestrator.changeAudience(world.app, ActivityID(stored: "final"), removed)
+                _ = try await world.orchestrator.intake.changeAudience(world.app, ActivityID(stored: "final"), removed)
             }
             try await world.settle()
             #expect(try await world.startState("d1") == "cancelled")
@@ -49,7 +49,11 @@ struct RemovalTests {
                     _ = try await connection.query(EngineTables.startLock())
                     group.addTask {
                         let removed = AudienceRequest(remove: World.devices("d1"))
-                        _ = try await world.orchestrator.changeAudience(world.app, ActivityID(stored: "final"), removed)
+                        _ = try await world.orchestrator.intake.changeAudience(
+                            world.app,
+                            ActivityID(stored: "final"),
+                            removed
+                        )
                     }
                     try await world.someoneWaits()
                     _ = try await connection.query("SELECT FROM activities FOR NO KEY UPDATE")

@@ -4,6 +4,7 @@ import JSON
 import OrchestratorTestSupport
 import Testing
 
+@testable import Intake
 @testable import Orchestrator
 
 @Suite("The revision in the content state", .timeLimit(.minutes(2)))
@@ -113,7 +114,7 @@ struct RevisionPropertyTests {
                     origin: nil
                 )
             }
-            for answer in await world.orchestrator.accept(changes) { _ = try answer.get() }
+            for answer in await world.orchestrator.intake.accept(changes) { _ = try answer.get() }
             #expect(try await world.show().contentState == ["score": 3, "revision": 4])
         }
     }
@@ -133,7 +134,7 @@ struct RevisionPropertyTests {
         try await withWorld { world in
             try await Self.register(world)
             try await world.start()
-            let answer = try await world.orchestrator.dryRunUpdate(
+            let answer = try await world.orchestrator.intake.dryRunUpdate(
                 world.app,
                 ActivityID(stored: "final"),
                 UpdateRequest(contentState: World.state(5))

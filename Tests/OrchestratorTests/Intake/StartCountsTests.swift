@@ -4,7 +4,7 @@ import OrchestratorTestSupport
 import Postgres
 import Testing
 
-@testable import Orchestrator
+@testable import Intake
 
 @Suite("Counting those whom a start would reach", .timeLimit(.minutes(2)))
 struct StartCountsTests {

@@ -7,6 +7,7 @@ import Postgres
 import TestSupport
 import Testing
 
+@testable import Intake
 @testable import Orchestrator
 @testable import Store
 
@@ -48,12 +49,12 @@ struct StartGroupTests {
     /// Stores starts as one group.
     private func accept(_ starts: [RequestedStart], by orchestrator: Orchestrator) async throws -> [StartGroup.Answer] {
         var commands: [StartCommand] = []
-        for start in starts { commands.append(await orchestrator.command(start)) }
+        for start in starts { commands.append(await orchestrator.intake.command(start)) }
         return try await StartGroup.accept(
             commands,
             in: orchestrator.database,
-            for: orchestrator.segments,
-            waking: orchestrator.wakeUps
+            for: orchestrator.deliveryStore.segments,
+            waking: orchestrator.deliveryStore.wakeUps
         )
     }
 
@@ -81,7 +82,7 @@ struct StartGroupTests {
                 let operation = BatchOperation(.start(ActivityID(stored: "a\(number)"), Self.request()))
                 return KeyedOperation(operation, idempotency: nil)
             }
-            let results = await world.orchestrator.batch(world.app, batch, origin: nil)
+            let results = await world.orchestrator.intake.batch(world.app, batch, origin: nil)
             #expect(results.allSatisfy { if case .success(.start(_, replay: false)) = $0 { true } else { false } })
             #expect(try await activities(world).count == 300)
             let transactions = try await world.number("SELECT count(DISTINCT xmin::text) FROM activities") ?? 0
@@ -100,7 +101,7 @@ struct StartGroupTests {
                     try await world.someoneWaits()
                     for number in 1...9 { group.addTask { try await world.start("a\(number)") } }
                     try await eventually("the others wait") {
-                        world.orchestrator.intake.starts.backlog.count == 9
+                        world.orchestrator.intake.groups.starts.backlog.count == 9
                     }
                 }
                 try await group.waitForAll()
@@ -117,13 +118,13 @@ struct StartGroupTests {
             let members = (1...17).map { DeviceID(stored: "d\($0)") }
             for count in [16, 17] {
                 let one = start("a", of: world.app) { $0.audience = Audience(devices: Array(members.prefix(count))) }
-                #expect(await world.orchestrator.command(one).isSmall == (count == 16))
+                #expect(await world.orchestrator.intake.command(one).isSmall == (count == 16))
             }
             let batch = [
                 start("small", of: world.app) { $0.audience = World.devices("d1") },
                 start("large", of: world.app) { $0.audience = Audience(devices: members) },
             ]
-            let answers = try await world.orchestrator.accept(batch).map { try $0.get().answer }
+            let answers = try await world.orchestrator.intake.accept(batch).map { try $0.get().answer }
             #expect(answers.map(\.activityID.rawValue) == ["small", "large"])
             #expect(answers.map(\.audience.devices) == [1, 1])
             #expect(try await world.number("SELECT count(DISTINCT xmin::text) FROM activities") == 2)
@@ -133,7 +134,7 @@ struct StartGroupTests {
     @Test("A start has the dispatcher look for work if there are phones to be started, and only then")
     func wakeUp() async throws {
         try await withWorld { world in
-            let wakeUps = world.orchestrator.wakeUps
+            let wakeUps = world.orchestrator.deliveryStore.wakeUps
             _ = wakeUps.takeLook()
             try await world.start("nobody")
             try await world.start("later", to: World.devices("d1")) { $0.startsAt = Self.later }
@@ -284,13 +285,13 @@ struct StartGroupTests {
             ]
             let dying = world.sibling(behind: gate)
             try await dying.withIntake {
-                for answer in await dying.orchestrator.accept(starts) {
+                for answer in await dying.orchestrator.intake.accept(starts) {
                     #expect(throws: PostgresError.self) { try answer.get() }
                 }
             }
             #expect(try await activities(world) == ["a", "b", "c"])
             for _ in 1...2 {
-                let again = try await world.orchestrator.accept(starts).map { try $0.get() }
+                let again = try await world.orchestrator.intake.accept(starts).map { try $0.get() }
                 #expect(again.map(\.isReplay) == [false, false, true])
                 #expect(again.map(\.answer.activityID.rawValue) == ["a", "b", "c"])
                 #expect(again.map(\.answer.revision) == [1, 1, 1])

@@ -7,8 +7,6 @@ import Postgres
 import Registry
 import Testing
 
-@testable import Orchestrator
-
 @Suite("API keys in the registry", .timeLimit(.minutes(2)))
 struct APIKeyTests {
     @Test("A key authenticates with its scopes and app, and its secret is stored as a hash only")

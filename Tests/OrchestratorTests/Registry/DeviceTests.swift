@@ -32,11 +32,11 @@ struct DeviceTests {
             first.osVersion = OSVersion("18.1")
             first.frequentPushesEnabled = true
             first.deviceToken = try token("dddd0001")
-            let made = try await registry.putDevice(app, device, first)
+            let made = try await registry.intake.putDevice(app, device, first)
             #expect(made.activitiesEnabled)
             #expect(made.frequentPushesEnabled)
             #expect(made.deviceToken == "dddd…")
-            let changed = try await registry.putDevice(
+            let changed = try await registry.intake.putDevice(
                 app,
                 device,
                 DeviceRequest(environment: .production, appVersion: AppVersion("2.0"))
@@ -56,11 +56,11 @@ struct DeviceTests {
     func signOut() async throws {
         try await withRegistry { registry, app in
             var request = DeviceRequest(environment: .production, user: .user(UserID(stored: "u1")))
-            _ = try await registry.putDevice(app, device, request)
+            _ = try await registry.intake.putDevice(app, device, request)
             request.user = .unsaid
-            #expect(try await registry.putDevice(app, device, request).userID == UserID(stored: "u1"))
+            #expect(try await registry.intake.putDevice(app, device, request).userID == UserID(stored: "u1"))
             request.user = .nobody
-            #expect(try await registry.putDevice(app, device, request).userID == nil)
+            #expect(try await registry.intake.putDevice(app, device, request).userID == nil)
         }
     }
 
@@ -72,8 +72,8 @@ struct DeviceTests {
     )
     func generations(stored: Int64?, reported: Int64?, replaces: Bool) async throws {
         try await withRegistry { registry, app in
-            _ = try await registry.putDevice(app, device, report([game: ("aaaa0001", stored)]))
-            let shown = try await registry.putDevice(
+            _ = try await registry.intake.putDevice(app, device, report([game: ("aaaa0001", stored)]))
+            let shown = try await registry.intake.putDevice(
                 app,
                 device,
                 report([game: ("bbbb0002", reported), order: ("cccc", 1)])
@@ -91,7 +91,7 @@ struct DeviceTests {
             {
                 var request = try report([game: ("aaaa0001", generation), order: ("cccc", 1)])
                 (request.user, request.installation, request.deviceToken) = (user, installation, try token(digits))
-                _ = try await registry.putDevice(app, device, request)
+                _ = try await registry.intake.putDevice(app, device, request)
             }
             func stored() async throws -> String {
                 let shown = try await registry.device(app, device)
@@ -116,7 +116,7 @@ struct DeviceTests {
                 var request = try report([game: (token, generation)])
                 request.installation = installation
                 request.appVersion = AppVersion(installation == "second" ? "2.0" : "1.0")
-                return try await registry.registerDevice(app, device, request)
+                return try await registry.intake.registerDevice(app, device, request)
             }
             func stored() async throws -> String? {
                 let shown = try await registry.device(app, device)
@@ -149,10 +149,10 @@ struct DeviceTests {
     @Test("Of a report with a stale start token the rest is taken, and the answer says so")
     func partlyStale() async throws {
         try await withRegistry { registry, app in
-            #expect(try await registry.registerDevice(app, device, report([game: ("aaaa", 5)])) == nil)
+            #expect(try await registry.intake.registerDevice(app, device, report([game: ("aaaa", 5)])) == nil)
             var mixed = try report([game: ("bbbb", 4), order: ("cccc", 1)])
             mixed.osVersion = OSVersion("18.2")
-            #expect(try await registry.registerDevice(app, device, mixed) == .generation)
+            #expect(try await registry.intake.registerDevice(app, device, mixed) == .generation)
             let shown = try await registry.device(app, device)
             #expect(shown.startTokens[game]?.generation == 5)
             #expect(shown.startTokens[order]?.generation == 1)
@@ -166,7 +166,11 @@ struct DeviceTests {
             let names = (0..<80).map { ActivityTypeName(stored: "Type\($0)") }
             func put(_ names: ArraySlice<ActivityTypeName>) async throws -> Set<ActivityTypeName> {
                 let tokens = names.map { ($0, ("aaaa" as String, nil as Int64?)) }
-                let shown = try await registry.putDevice(app, device, report(Dictionary(uniqueKeysWithValues: tokens)))
+                let shown = try await registry.intake.putDevice(
+                    app,
+                    device,
+                    report(Dictionary(uniqueKeysWithValues: tokens))
+                )
                 return Set(shown.startTokens.keys)
             }
             #expect(try await put(names[..<40]) == Set(names[..<40]))
@@ -182,7 +186,7 @@ struct DeviceTests {
     @Test("What is registered with a ticket is stored as any report is")
     func registers() async throws {
         try await withRegistry { registry, app in
-            let stale = try await registry.registerDevice(app, device, report([game: ("aaaa", 3)]))
+            let stale = try await registry.intake.registerDevice(app, device, report([game: ("aaaa", 3)]))
             #expect(stale == nil)
             #expect(try await registry.device(app, device).startTokens[game]?.generation == 3)
         }
@@ -191,10 +195,10 @@ struct DeviceTests {
     @Test("A new report revives a token that Apple refused", arguments: ["dead", "rejected"])
     func revives(state: String) async throws {
         try await withRegistry { registry, app in
-            _ = try await registry.putDevice(app, device, report([game: ("aaaa", nil)]))
+            _ = try await registry.intake.putDevice(app, device, report([game: ("aaaa", nil)]))
             _ = try await registry.database.execute("UPDATE start_tokens SET state = \(state)::token_state")
             #expect(try await registry.device(app, device).startTokens[game]?.state != .live)
-            let shown = try await registry.putDevice(app, device, report([game: ("aaaa", nil)]))
+            let shown = try await registry.intake.putDevice(app, device, report([game: ("aaaa", nil)]))
             #expect(shown.startTokens[game]?.state == .live)
         }
     }
@@ -207,11 +211,11 @@ struct DeviceTests {
             var first = try report([game: ("aaaa", 9), order: ("bbbb", 9)])
             first.deviceToken = try token("dddd")
             first.user = .user(UserID(stored: "u1"))
-            _ = try await registry.putDevice(app, device, first)
+            _ = try await registry.intake.putDevice(app, device, first)
             try await subscribe(registry, app)
             var second = try report([game: ("cccc", 1)])
             second.environment = .sandbox
-            let shown = try await registry.putDevice(app, device, second)
+            let shown = try await registry.intake.putDevice(app, device, second)
             #expect(shown.environment == .sandbox)
             #expect(shown.userID == UserID(stored: "u1"))
             #expect(shown.deviceToken == nil)
@@ -225,9 +229,9 @@ struct DeviceTests {
     @Test("A change of the budget class reaches subscriptions that run")
     func budgetClass() async throws {
         try await withRegistry { registry, app in
-            _ = try await registry.putDevice(app, device, DeviceRequest(environment: .production))
+            _ = try await registry.intake.putDevice(app, device, DeviceRequest(environment: .production))
             try await subscribe(registry, app)
-            _ = try await registry.putDevice(
+            _ = try await registry.intake.putDevice(
                 app,
                 device,
                 DeviceRequest(environment: .production, frequentPushesEnabled: true)
@@ -256,7 +260,7 @@ struct DeviceTests {
             for number in 1...5 {
                 var request = try report([game: ("aaa\(number)", nil)])
                 if number > 2 { request.user = .user(UserID(stored: "u1")) }
-                _ = try await registry.putDevice(app, DeviceID(stored: "d\(number)"), request)
+                _ = try await registry.intake.putDevice(app, DeviceID(stored: "d\(number)"), request)
             }
             var ids: [String] = []
             var cursor: String?
@@ -321,7 +325,7 @@ struct DeviceTests {
         try await withRegistry { registry, _ in
             let none = BundleID(stored: "com.example.none")
             let put = try await problem {
-                _ = try await registry.putDevice(none, device, DeviceRequest(environment: .production))
+                _ = try await registry.intake.putDevice(none, device, DeviceRequest(environment: .production))
             }
             #expect(put?.status == 404)
             #expect(try await problem { _ = try await registry.devices(none, PageRequest()) }?.status == 404)
@@ -334,7 +338,7 @@ struct DeviceTests {
             let requests = try (1...12).map { try report([game: ("aa" + String(format2($0)), Int64($0))]) }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for request in requests.shuffled() {
-                    group.addTask { _ = try await registry.putDevice(app, device, request) }
+                    group.addTask { _ = try await registry.intake.putDevice(app, device, request) }
                 }
                 try await group.waitForAll()
             }

@@ -1,7 +1,6 @@
 import Synchronization
 import Testing
 
-@testable import Orchestrator
 @testable import Store
 
 @Suite("Expiring cache")

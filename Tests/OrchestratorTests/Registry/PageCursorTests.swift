@@ -3,7 +3,6 @@ import ActivityModel
 import JSON
 import Testing
 
-@testable import Orchestrator
 @testable import Store
 
 @Suite("Page cursors")

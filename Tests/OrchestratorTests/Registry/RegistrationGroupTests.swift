@@ -39,11 +39,13 @@ struct RegistrationGroupTests {
                 try report("older", in: app, token: "aa04", generation: 7),
                 try report("same", in: app, token: "aa05") { $0.user = .user(UserID(stored: "fan")) },
             ]
-            for answer in await registry.accept(before) { _ = try answer.get() }
-            _ = try await registry.accept([report("replaced", in: app, token: "aa13") { $0.installation = "second" }])
+            for answer in await registry.intake.accept(before) { _ = try answer.get() }
+            _ = try await registry.intake.accept([
+                report("replaced", in: app, token: "aa13") { $0.installation = "second" }
+            ])
 
             let none = BundleID(stored: "com.example.none")
-            let answers = await registry.accept([
+            let answers = await registry.intake.accept([
                 try report("new", in: app, token: "bb00"),
                 try report("moved", in: app, token: "bb01") { $0.environment = .sandbox },
                 try report("renewed", in: app, token: "bb02", generation: 1) { $0.installation = "second" },
@@ -72,7 +74,7 @@ struct RegistrationGroupTests {
     func sameToken() async throws {
         try await withRegistry { registry, app in
             let reports = try ["d1", "d2"].map { try report($0, in: app, token: "aa01") }
-            for answer in await registry.accept(reports) { _ = try answer.get() }
+            for answer in await registry.intake.accept(reports) { _ = try answer.get() }
             let count = try await registry.database.query("SELECT count(*) FROM start_tokens")
             #expect(try count.single(Int64.self) == 1)
         }
@@ -89,7 +91,7 @@ struct RegistrationGroupTests {
                     request.osVersion = OSVersion("18.1")
                 }
             }
-            for answer in await world.orchestrator.accept(reports) { _ = try answer.get() }
+            for answer in await world.orchestrator.intake.accept(reports) { _ = try answer.get() }
             #expect(try await world.tables.starts().count == 50)
             try await world.settle()
             #expect(world.recorder.take().count == 50)

@@ -5,8 +5,6 @@ import Postgres
 import TestSupport
 import Testing
 
-@testable import Orchestrator
-
 @Suite("A device that comes back in the other environment", .timeLimit(.minutes(2)))
 struct ReinstallationTests {
     @Test("A card that the new installation reported before its device stays; the old one's is over")

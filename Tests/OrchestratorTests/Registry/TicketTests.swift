@@ -184,7 +184,7 @@ struct TicketTests {
         let devices = try await world.number("SELECT count(*) FROM devices")
         let request = SubscriptionRequest(.ended, environment: ticket.environment)
         let refusal = try await problem {
-            _ = try await world.orchestrator.subscribe(
+            _ = try await world.orchestrator.intake.subscribe(
                 world.app,
                 ActivityID(stored: id),
                 ticket.device,
@@ -227,7 +227,7 @@ struct TicketTests {
             case .start:
                 try await world.register("phone", token: "5a01", os: "16.4")
                 try await world.start(to: others)
-                _ = try await world.orchestrator.changeAudience(
+                _ = try await world.orchestrator.intake.changeAudience(
                     world.app,
                     ActivityID(stored: "final"),
                     AudienceRequest(add: World.devices("phone"))
@@ -258,14 +258,14 @@ struct TicketTests {
             try await world.settle()
             _ = world.recorder.take()
             let report = try Self.ticket(world, user: nil).admit(DeviceRequest(environment: .production))
-            _ = try await world.orchestrator.registerDevice(world.app, Self.phone, report)
+            _ = try await world.orchestrator.intake.registerDevice(world.app, Self.phone, report)
             #expect(try await world.orchestrator.device(world.app, Self.phone).userID == nil)
             try await world.pass(60)
             try await world.settle()
             #expect(world.recorder.take().isEmpty)
             // Whoever signs in next is asked for by name.
             let next = try Self.ticket(world, user: "next").admit(DeviceRequest(environment: .production))
-            _ = try await world.orchestrator.registerDevice(world.app, Self.phone, next)
+            _ = try await world.orchestrator.intake.registerDevice(world.app, Self.phone, next)
             try await world.start("next", to: Audience(users: [UserID(stored: "next")]))
             try await world.settle()
             #expect(world.recorder.take().map(\.destination) == ["5a01"])

@@ -5,8 +5,6 @@ import Postgres
 import TestSupport
 import Testing
 
-@testable import Orchestrator
-
 @Suite("One token belongs to one device", .timeLimit(.minutes(2)))
 struct TokenOwnerTests {
     private func owners(_ world: World) async throws -> [String] {

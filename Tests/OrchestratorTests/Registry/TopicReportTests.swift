@@ -24,7 +24,7 @@ struct TopicReportTests {
 
     /// Takes reports in one transaction.
     private func take(_ reports: [ReportedDevice], in world: World) async throws -> [RegistrationGroup.Answer] {
-        let (registry, keeper) = (world.orchestrator.registry, world.orchestrator)
+        let (registry, keeper) = (world.orchestrator.registry, world.orchestrator.activities)
         return try await RegistrationGroup.accept(reports.map { RegistrationGroup.Request($0, registry, keeper) })
     }
 

@@ -127,7 +127,7 @@ struct TopicTests {
             func report(_ topics: [Topic]?) async throws -> [String] {
                 var request = DeviceRequest(environment: .production)
                 request.topics = topics
-                _ = try await world.orchestrator.putDevice(world.app, DeviceID(stored: "phone"), request)
+                _ = try await world.orchestrator.intake.putDevice(world.app, DeviceID(stored: "phone"), request)
                 return try await world.orchestrator.topics(world.app, of: Self.phone).topics.map(\.rawValue)
             }
             #expect(try await report(topics("b", "a")) == ["a", "b"])
@@ -155,7 +155,7 @@ struct TopicTests {
                 )
                 let ticket = try #require(try await world.orchestrator.authenticate(secret: answer.ticket)?.ticket)
                 let request = try ticket.admit(DeviceRequest(environment: .production, topics: topics))
-                _ = try await world.orchestrator.registerDevice(world.app, phone, request)
+                _ = try await world.orchestrator.intake.registerDevice(world.app, phone, request)
                 return try await world.orchestrator.topics(world.app, of: Self.phone).topics.map(\.rawValue)
             }
             #expect(try await report(topics("team:ajax"), allowed: ["team:*"]) == ["premium", "team:ajax"])

@@ -5,6 +5,7 @@ import Postgres
 import TestSupport
 import Testing
 
+@testable import Intake
 @testable import Orchestrator
 
 @Suite("Deleting activities beside other work", .timeLimit(.minutes(2)))
@@ -171,7 +172,7 @@ struct ActivityDeletionTests {
             let answers = try await world.database.withTransaction { connection in
                 // Of the deletion all is done but the commit.
                 _ = try await connection.execute("DELETE FROM activities WHERE activity_id = 'old'")
-                let reports = Task { await world.orchestrator.accept(cards) }
+                let reports = Task { await world.orchestrator.intake.accept(cards) }
                 try await world.someoneWaits()
                 return reports
             }

@@ -52,7 +52,7 @@ struct RetentionTests {
         try await world.follow("d1", token: "aa01", in: id)
         var later = UpdateRequest(contentState: World.state(9))
         later.at = Instant(microseconds: 4_000_000_000_000_000)
-        _ = try await world.orchestrator.update(world.app, ActivityID(stored: id), later, origin: nil)
+        _ = try await world.orchestrator.intake.update(world.app, ActivityID(stored: id), later, origin: nil)
         for score in 1...3 { try await world.update(id, score: Int64(score)) }
         try await world.settle()
         try await world.end(id, score: 4)
@@ -116,7 +116,7 @@ struct RetentionTests {
                     await #expect(throws: gone) { try await daemon.follow("d1", token: "aa02") }
                     await #expect(throws: gone) { try await daemon.report("d1", .ended) }
                     await #expect(throws: Problem.notFound("the subscription"), "nor has it a card") {
-                        try await daemon.orchestrator.unsubscribe(
+                        try await daemon.orchestrator.intake.unsubscribe(
                             daemon.app,
                             ActivityID(stored: "final"),
                             DeviceID(stored: "d1")

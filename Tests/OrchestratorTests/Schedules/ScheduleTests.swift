@@ -6,6 +6,7 @@ import Postgres
 import Store
 import Testing
 
+@testable import Intake
 @testable import Orchestrator
 
 @Suite("Schedules", .timeLimit(.minutes(2)))
@@ -21,7 +22,12 @@ struct ScheduleTests {
         var request = UpdateRequest(contentState: World.state(score))
         request.at = Self.later
         change(&request)
-        let answer = try await world.orchestrator.update(world.app, ActivityID(stored: "final"), request, origin: nil)
+        let answer = try await world.orchestrator.intake.update(
+            world.app,
+            ActivityID(stored: "final"),
+            request,
+            origin: nil
+        )
         guard case .scheduled(let id) = answer.answer else { throw Accepted.IsScheduled() }
         return id
     }
@@ -234,7 +240,7 @@ struct ScheduleTests {
             try await world.start("next") { $0.endsAt = Self.later }
             var request = UpdateRequest(contentState: World.state(5))
             request.at = Self.later
-            _ = try await world.orchestrator.update(world.app, ActivityID(stored: "next"), request, origin: nil)
+            _ = try await world.orchestrator.intake.update(world.app, ActivityID(stored: "next"), request, origin: nil)
             try await world.runSchedules()
             #expect(try await world.show("next").contentState == World.state(5))
             #expect(try await world.show("next").state == .ended)
@@ -318,7 +324,7 @@ struct ScheduleTests {
                     scheduleID: id,
                     origin: nil
                 )
-                let answers = await world.orchestrator.accept([late])
+                let answers = await world.orchestrator.intake.accept([late])
                 #expect(try await problem { _ = try answers[0].get() }?.status == 404)
             }
             #expect(try await world.show().contentState == World.state(2))

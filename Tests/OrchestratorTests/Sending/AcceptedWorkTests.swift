@@ -5,6 +5,9 @@ import Postgres
 import Synchronization
 import Testing
 
+@testable import Delivery
+@testable import DeliveryStore
+@testable import Intake
 @testable import Orchestrator
 
 @Suite("What accepted changes give to do", .timeLimit(.minutes(2)))
@@ -28,7 +31,7 @@ struct AcceptedWorkTests {
             try await world.update(score: 2, alert: "Messi", mustDeliver: true)
             for score in 3...20 { try await world.update(score: Int64(score), mustDeliver: true) }
             #expect(try await ring(world) == "21")
-            #expect(try await world.orchestrator.segments.claim(limit: 10).isEmpty)
+            #expect(try await world.orchestrator.deliveryStore.segments.claim(limit: 10).isEmpty)
             try await world.pass(60)  // so many stamps were taken in advance
             // Whoever comes now is sent the newest state, and none of the alerts of before.
             try await world.follow("d1", token: "aa01")
@@ -96,13 +99,13 @@ struct AcceptedWorkTests {
                 try await world.follow("d\(number)", token: "aa0\(number)", in: "a\(number)", known: 1)
             }
             try await world.settle()
-            let wakeUps = world.orchestrator.wakeUps
+            let wakeUps = world.orchestrator.deliveryStore.wakeUps
             wakeUps.open(room: 2)
             for number in 1...3 { try await world.update("a\(number)", score: 1) }
             let leases = wakeUps.takeLeases(10)
             #expect(leases.count == 2)
-            #expect(try await world.orchestrator.segments.claim(limit: 10).count == 1)
-            _ = await SegmentGroup(orchestrator: world.orchestrator, slot: nil, segments: leases).run()
+            #expect(try await world.orchestrator.deliveryStore.segments.claim(limit: 10).count == 1)
+            _ = await SegmentGroup(room: world.orchestrator.delivery, slot: nil, segments: leases).run()
             #expect(world.recorder.take().map(\.destination).sorted() == ["aa01", "aa02"])
 
             try await world.pass(10)  // stamps are not far ahead of the clock then
@@ -129,7 +132,7 @@ struct AcceptedWorkTests {
             try await world.follow("d2", token: "aa02", in: "a2", known: 1)
             try await world.settle()
             _ = world.recorder.take()
-            let wakeUps = world.orchestrator.wakeUps
+            let wakeUps = world.orchestrator.deliveryStore.wakeUps
             wakeUps.open(room: 2)
             try await world.update("a1", score: 1)
             try await world.update("a2", score: 1, alert: "Goal")
@@ -147,7 +150,7 @@ struct AcceptedWorkTests {
                 lease: segments[0].lease,
                 look: LeasedSegment.Look(small: look.small, at: .now - .seconds(1))
             )
-            _ = await SegmentGroup(orchestrator: world.orchestrator, slot: nil, segments: [late]).run()
+            _ = await SegmentGroup(room: world.orchestrator.delivery, slot: nil, segments: [late]).run()
             #expect(world.recorder.take().map(\.score) == [2])
         }
     }
@@ -158,7 +161,7 @@ struct AcceptedWorkTests {
             try await world.start("a1", delivery: .channel)
             try await world.start("a2", delivery: .channel)
             try await world.settle()
-            let wakeUps = world.orchestrator.wakeUps
+            let wakeUps = world.orchestrator.deliveryStore.wakeUps
             wakeUps.open(room: 2)
             try await world.update("a1", score: 1)
             try await world.update("a2", score: 2, alert: "Goal")
@@ -166,8 +169,8 @@ struct AcceptedWorkTests {
             #expect(segments.map(\.lease.isChannel) == [true, true])
             let looks = segments.compactMap(\.look)
             #expect(looks.map { $0.small?.broadcast?.change.revision } == [2, nil])
-            #expect(try await world.orchestrator.segments.claim(limit: 10).isEmpty)
-            _ = await SegmentGroup(orchestrator: world.orchestrator, slot: nil, segments: segments).run()
+            #expect(try await world.orchestrator.deliveryStore.segments.claim(limit: 10).isEmpty)
+            _ = await SegmentGroup(room: world.orchestrator.delivery, slot: nil, segments: segments).run()
             #expect(world.recorder.take().compactMap(\.score).sorted() == [1, 2])
             #expect(try await world.number("SELECT count(*) FROM segments WHERE due_at IS NOT NULL") == 0)
         }
@@ -192,13 +195,13 @@ struct AcceptedWorkTests {
             try await world.start("failing")
             try await world.follow("d2", token: "aa02", in: "failing", known: 1)
             try await world.settle()
-            let wakeUps = world.orchestrator.wakeUps
+            let wakeUps = world.orchestrator.deliveryStore.wakeUps
             wakeUps.open(room: 10)
             try await world.update("by-both", score: 1)
             #expect(wakeUps.takeLeases(10).isEmpty)
             world.recorder.answerAll(with: .unavailable)
             try await world.update("failing", score: 1)
-            _ = await SegmentGroup(orchestrator: world.orchestrator, slot: nil, segments: wakeUps.takeLeases(10)).run()
+            _ = await SegmentGroup(room: world.orchestrator.delivery, slot: nil, segments: wakeUps.takeLeases(10)).run()
             try await world.update("failing", score: 2)
             #expect(wakeUps.takeLeases(10).isEmpty)
         }
@@ -211,13 +214,13 @@ struct AcceptedWorkTests {
             try await world.start("a2")
             try await world.follow("d2", token: "aa02", in: "a2", known: 1)
             try await world.settle()
-            world.orchestrator.wakeUps.open(room: 1)
+            world.orchestrator.deliveryStore.wakeUps.open(room: 1)
             let batch = ["a1", "a2"].map { id in
                 let update = UpdateRequest(contentState: World.state(1))
                 return KeyedOperation(BatchOperation(.update(ActivityID(stored: id), update)), idempotency: nil)
             }
-            #expect(await world.orchestrator.batch(world.app, batch, origin: nil).count == 2)
-            #expect(world.orchestrator.wakeUps.takeLeases(10).count == 1)
+            #expect(await world.orchestrator.intake.batch(world.app, batch, origin: nil).count == 2)
+            #expect(world.orchestrator.deliveryStore.wakeUps.takeLeases(10).count == 1)
         }
     }
 
@@ -227,12 +230,12 @@ struct AcceptedWorkTests {
             try await world.start()
             try await world.follow("d1", token: "aa01", known: 1)
             try await world.settle()
-            let wakeUps = world.orchestrator.wakeUps
+            let wakeUps = world.orchestrator.deliveryStore.wakeUps
             wakeUps.open(room: 2)
             try await world.update(score: 1)
             let left = wakeUps.close()
             #expect(left.count == 1)
-            try await world.orchestrator.segments.release(left.map(\.lease))
+            try await world.orchestrator.deliveryStore.segments.release(left.map(\.lease))
             try await world.update(score: 2)
             #expect(wakeUps.takeLeases(10).isEmpty)
             try await world.settle()

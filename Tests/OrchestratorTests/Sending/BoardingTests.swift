@@ -6,6 +6,9 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import Delivery
+@testable import DeliveryStore
+@testable import Intake
 @testable import Orchestrator
 @testable import Store
 
@@ -114,7 +117,7 @@ struct BoardingTests {
                 try await world.register("d1", token: "a1")
                 try await world.start("final-2", to: World.devices("d1"))
                 try await world.settle()
-                try await world.orchestrator.unsubscribe(
+                try await world.orchestrator.intake.unsubscribe(
                     world.app,
                     ActivityID(stored: "final-2"),
                     DeviceID(stored: "d1")
@@ -123,7 +126,7 @@ struct BoardingTests {
                 known = 1
             case .leased:
                 try await world.database.execute("UPDATE segments SET due_at = now()")
-                leases = try await world.orchestrator.segments.claim(limit: 1)
+                leases = try await world.orchestrator.deliveryStore.segments.claim(limit: 1)
                 try await world.database.execute("UPDATE segments SET due_at = NULL")
             case .due: try await world.database.execute("UPDATE segments SET due_at = now()")
             case .held: break
@@ -133,7 +136,7 @@ struct BoardingTests {
                 known = 3
             }
             _ = world.recorder.take()
-            _ = world.orchestrator.wakeUps.takeLook()
+            _ = world.orchestrator.deliveryStore.wakeUps.takeLook()
             let id = obstacle == .leaving ? "final-2" : "final"
             let answer: SubscriptionAnswer
             if obstacle == .held {
@@ -147,8 +150,8 @@ struct BoardingTests {
             #expect(answer.state == .due)
             let isOwed = [.olderState, .unconfirmed, .unknown, .leaving].contains(obstacle)
             // Who is owed nothing can wait for the dispatcher to look by itself.
-            #expect(world.orchestrator.wakeUps.takeLook() == isOwed)
-            try await world.orchestrator.segments.release(leases)
+            #expect(world.orchestrator.deliveryStore.wakeUps.takeLook() == isOwed)
+            try await world.orchestrator.deliveryStore.segments.release(leases)
             try await world.settle()
             #expect(world.recorder.take().count == (isOwed ? 1 : 0))
             #expect(try await world.subscription("d1") == (obstacle == .leaving ? nil : "riding"))
@@ -166,9 +169,9 @@ struct BoardingTests {
             try await world.start()
             try await world.settle()
             try await world.database.execute("UPDATE segments SET due_at = now()")
-            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+            let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 1).first)
             #expect(try await world.follow("d1", token: "aa01", known: 1).state == .due)
-            let mayHaveMore = await SegmentWorker(orchestrator: world.orchestrator, slot: nil, lease: lease).run()
+            let mayHaveMore = await SegmentWorker(room: world.orchestrator.delivery, slot: nil, lease: lease).run()
             #expect(!mayHaveMore)
             #expect(try await world.subscription("d1") == "riding")
         }
@@ -226,7 +229,7 @@ struct BoardingTests {
                     bodyHash: Array(repeating: 2, count: 32)
                 )
             )
-            async let answers = other.orchestrator.accept([card])
+            async let answers = other.orchestrator.intake.accept([card])
             await gate.arrivals(1)
             try await body()
             gate.open()
@@ -261,9 +264,9 @@ struct BoardingTests {
             try await world.settle()
             try await world.database.execute("UPDATE segments SET due_at = now()")
             let answer = try await withHaltedReport(world) {
-                let leases = try await world.orchestrator.segments.claim(limit: 1)
+                let leases = try await world.orchestrator.deliveryStore.segments.claim(limit: 1)
                 #expect(leases.count == 1)
-                try await world.orchestrator.segments.release(leases)
+                try await world.orchestrator.deliveryStore.segments.release(leases)
             }
             #expect(answer.state == .due)
             try await world.settle()

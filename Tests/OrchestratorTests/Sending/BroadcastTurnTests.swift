@@ -4,6 +4,7 @@ import OrchestratorTestSupport
 import Postgres
 import Testing
 
+@testable import Delivery
 @testable import Orchestrator
 
 @Suite("Broadcasts that leave nothing else to do", .timeLimit(.minutes(2)))
@@ -85,10 +86,10 @@ struct BroadcastTurnTests {
             try await world.settle()
             try await world.update(score: 1, mustDeliver: hasMore)
             if hasMore { try await world.update(score: 2) }
-            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
-            let look = try #require(try await world.orchestrator.segments.look(lease))
+            let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 1).first)
+            let look = try #require(try await world.orchestrator.deliveryStore.segments.look(lease))
             let turn = try await ChannelTurn(
-                orchestrator: world.orchestrator,
+                room: world.orchestrator.delivery,
                 slot: nil,
                 lease: lease,
                 activity: look.activity,

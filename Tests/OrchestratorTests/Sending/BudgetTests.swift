@@ -233,7 +233,11 @@ struct BudgetTests {
             try await world.start()
             try await world.follow("d1", token: "aa01", known: 1)
             try await world.settle()
-            try await world.orchestrator.unsubscribe(world.app, ActivityID(stored: "final"), DeviceID(stored: "d1"))
+            try await world.orchestrator.intake.unsubscribe(
+                world.app,
+                ActivityID(stored: "final"),
+                DeviceID(stored: "d1")
+            )
             try await world.settle()
             #expect(world.recorder.take().map(\.priority) == [.ten])
             #expect(try await reasons(world) == [])

@@ -6,6 +6,7 @@ import Postgres
 import Store
 import Testing
 
+@testable import Intake
 @testable import Orchestrator
 
 @Suite("Cards are locked in one order", .timeLimit(.minutes(2)))
@@ -50,7 +51,7 @@ struct CardLockTests {
                 )
             }
             try await holdingFirst(world) {
-                for answer in await world.orchestrator.accept(cards) { _ = try answer.get() }
+                for answer in await world.orchestrator.intake.accept(cards) { _ = try answer.get() }
             }
         }
     }

@@ -3,6 +3,8 @@ import Postgres
 import Store
 import Testing
 
+@testable import Delivery
+@testable import DeliveryStore
 @testable import Orchestrator
 
 @Suite("The order in which due cards are served", .timeLimit(.minutes(2)))
@@ -14,10 +16,10 @@ struct CatchUpOrderTests {
         _ place: CatchUpPlace
     ) async throws -> CatchUpTurn {
         try await world.expireLeases()
-        let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
-        let look = try #require(try await world.orchestrator.segments.look(lease))
+        let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 1).first)
+        let look = try #require(try await world.orchestrator.deliveryStore.segments.look(lease))
         return CatchUpTurn(
-            orchestrator: world.orchestrator,
+            room: world.orchestrator.delivery,
             slot: nil,
             lease: lease,
             progress: SegmentProgress(

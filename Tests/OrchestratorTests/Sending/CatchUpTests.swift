@@ -323,7 +323,11 @@ struct CatchUpTests {
             try await world.start()
             for number in 1...2 { try await world.follow("d\(number)", token: "aa0\(number)", known: 1) }
             try await world.settle()
-            try await world.orchestrator.unsubscribe(world.app, ActivityID(stored: "final"), DeviceID(stored: "d1"))
+            try await world.orchestrator.intake.unsubscribe(
+                world.app,
+                ActivityID(stored: "final"),
+                DeviceID(stored: "d1")
+            )
             try await world.settle()
             let pushes = world.recorder.take()
             #expect(pushes.map(\.destination) == ["aa01"])
@@ -334,7 +338,11 @@ struct CatchUpTests {
             try await world.settle()
             #expect(world.recorder.take().map(\.destination) == ["aa02"])
             let refused = try await problem {
-                try await world.orchestrator.unsubscribe(world.app, ActivityID(stored: "final"), DeviceID(stored: "d1"))
+                try await world.orchestrator.intake.unsubscribe(
+                    world.app,
+                    ActivityID(stored: "final"),
+                    DeviceID(stored: "d1")
+                )
             }
             #expect(refused?.status == 404)
         }
@@ -362,7 +370,11 @@ struct CatchUpTests {
             }
             #expect(try await world.subscription("d1") == state)
             _ = world.recorder.take()
-            try await world.orchestrator.unsubscribe(world.app, ActivityID(stored: "final"), DeviceID(stored: "d1"))
+            try await world.orchestrator.intake.unsubscribe(
+                world.app,
+                ActivityID(stored: "final"),
+                DeviceID(stored: "d1")
+            )
             #expect(try await world.subscription("d1") == nil)
             try await world.settle()
             #expect(world.recorder.take().isEmpty)
@@ -376,7 +388,11 @@ struct CatchUpTests {
             try await world.start(to: World.devices("d1"))
             try await world.settle()
             #expect(try await world.subscription("d1") == "waiting_for_token")
-            try await world.orchestrator.unsubscribe(world.app, ActivityID(stored: "final"), DeviceID(stored: "d1"))
+            try await world.orchestrator.intake.unsubscribe(
+                world.app,
+                ActivityID(stored: "final"),
+                DeviceID(stored: "d1")
+            )
             try await world.settle()
             _ = world.recorder.take()
             try await world.follow("d1", token: "aa01")

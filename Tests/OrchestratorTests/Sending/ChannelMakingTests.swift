@@ -9,6 +9,8 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import Delivery
+@testable import DeliveryStore
 @testable import Orchestrator
 
 @Suite("Channels that are made together", .timeLimit(.minutes(2)))
@@ -19,11 +21,13 @@ struct ChannelMakingTests {
     }
 
     private func group(of world: World) async throws -> SegmentGroup {
-        try await world.orchestrator.segments.takeAnnouncements()
+        try await world.orchestrator.deliveryStore.segments.takeAnnouncements()
         return SegmentGroup(
-            orchestrator: world.orchestrator,
+            room: world.orchestrator.delivery,
             slot: nil,
-            segments: try await world.orchestrator.segments.claim(limit: 100).map { LeasedSegment(lease: $0) }
+            segments: try await world.orchestrator.deliveryStore.segments.claim(limit: 100).map {
+                LeasedSegment(lease: $0)
+            }
         )
     }
 
@@ -101,13 +105,13 @@ struct ChannelMakingTests {
         try await withWorld { world in
             try await world.register("d1", token: "5a01", os: "18.0")
             try await world.start("a1", to: World.devices("d1"), delivery: .channel)
-            let leases = try await world.orchestrator.segments.claim(limit: 10)
+            let leases = try await world.orchestrator.deliveryStore.segments.claim(limit: 10)
             let ring = try #require(leases.first(where: { $0.isFirstRing }))
-            await SegmentWorker(orchestrator: world.orchestrator, slot: nil, lease: ring).run()
+            await SegmentWorker(room: world.orchestrator.delivery, slot: nil, lease: ring).run()
             #expect(world.recorder.take().isEmpty)
             let channel = try #require(leases.first(where: { $0.isChannel }))
             let segments = [LeasedSegment(lease: channel)]
-            let group = SegmentGroup(orchestrator: world.orchestrator, slot: nil, segments: segments)
+            let group = SegmentGroup(room: world.orchestrator.delivery, slot: nil, segments: segments)
             #expect(await group.run().mayHaveMore)
             try await world.settle()
             #expect(world.recorder.take().map(\.destination) == ["5a01"])
@@ -160,7 +164,7 @@ struct ChannelMakingTests {
     @Test("The channel of a start comes leased to the daemon that accepts it, as far as it has room; others are due")
     func leased() async throws {
         try await withWorld { world in
-            let wakeUps = world.orchestrator.wakeUps
+            let wakeUps = world.orchestrator.deliveryStore.wakeUps
             wakeUps.open(room: 2)
             try await world.start("later", delivery: .channel) {
                 $0.startsAt = Instant(microseconds: 4_000_000_000_000_000)
@@ -169,8 +173,8 @@ struct ChannelMakingTests {
             try await matches(3, in: world)
             let segments = wakeUps.takeLeases(10)
             #expect(segments.compactMap(\.look?.small?.channel).count == 2)
-            #expect(try await world.orchestrator.segments.claim(limit: 10).count == 1)
-            _ = await SegmentGroup(orchestrator: world.orchestrator, slot: nil, segments: segments).run()
+            #expect(try await world.orchestrator.deliveryStore.segments.claim(limit: 10).count == 1)
+            _ = await SegmentGroup(room: world.orchestrator.delivery, slot: nil, segments: segments).run()
             #expect(try await channels(world) == ["creating", "ready", "ready", "creating"])
             // A daemon that dies with a lease loses nothing.
             wakeUps.open(room: 3)
@@ -185,9 +189,9 @@ struct ChannelMakingTests {
     @Test("What the accept of a start knows of its channel is used while it is fresh", arguments: [false, true])
     func seen(isFresh: Bool) async throws {
         try await withWorld { world in
-            world.orchestrator.wakeUps.open(room: 1)
+            world.orchestrator.deliveryStore.wakeUps.open(room: 1)
             try await matches(1, in: world)
-            let segment = try #require(world.orchestrator.wakeUps.takeLeases(1).first)
+            let segment = try #require(world.orchestrator.deliveryStore.wakeUps.takeLeases(1).first)
             let age = isFresh ? Duration.seconds(-60) : .seconds(1)
             let look = LeasedSegment.Look(small: segment.look?.small, at: ContinuousClock.now - age)
             let looks = Mutex(0)
@@ -195,11 +199,11 @@ struct ChannelMakingTests {
                 if moment == .betweenTransactions { looks.withLock { $0 += 1 } }
             }
             let sibling = world.sibling(behind: gate).orchestrator
-            _ = try await sibling.signing.identity(of: world.app, .production)
+            _ = try await sibling.store.signing.identity(of: world.app, .production)
             looks.withLock { $0 = 0 }
             // A look of the sibling finds nothing to make: the lease is the other daemon's.
             let seen = LeasedSegment(lease: segment.lease, look: look)
-            _ = await SegmentGroup(orchestrator: sibling, slot: nil, segments: [seen]).run()
+            _ = await SegmentGroup(room: sibling.delivery, slot: nil, segments: [seen]).run()
             #expect((looks.withLock { $0 } == 0) == isFresh)
             #expect(try await channels(world) == [isFresh ? "ready" : "creating"])
         }
@@ -214,9 +218,9 @@ struct ChannelMakingTests {
                 VALUES (\(world.app.rawValue), 'production', now(), 100, 50, now() + interval '1 hour')
                 """
             )
-            world.orchestrator.wakeUps.open(room: 2)
+            world.orchestrator.deliveryStore.wakeUps.open(room: 2)
             try await matches(1, in: world)
-            #expect(world.orchestrator.wakeUps.takeLeases(10).isEmpty)
+            #expect(world.orchestrator.deliveryStore.wakeUps.takeLeases(10).isEmpty)
             try await world.database.execute("DELETE FROM sending_halts")
             try await world.settle()
             #expect(try await channels(world) == ["ready"])
@@ -227,8 +231,8 @@ struct ChannelMakingTests {
     func leftToGroup() async throws {
         try await withWorld { world in
             try await matches(1, in: world)
-            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
-            #expect(await SegmentWorker(orchestrator: world.orchestrator, slot: nil, lease: lease).run())
+            let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 1).first)
+            #expect(await SegmentWorker(room: world.orchestrator.delivery, slot: nil, lease: lease).run())
             #expect(world.recorder.createdChannels == 0)
             try await world.settle()
             #expect(world.recorder.createdChannels == 1)

@@ -4,8 +4,6 @@ import MetricsTestKit
 import OrchestratorTestSupport
 import Testing
 
-@testable import Orchestrator
-
 @Suite("How long changes take to reach APNs", .timeLimit(.minutes(2)))
 struct DeliveryTimesTests {
     /// The whole seconds that were told of deliveries with an urgency, in their order.

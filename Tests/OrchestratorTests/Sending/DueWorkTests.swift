@@ -7,12 +7,16 @@ import ServiceLifecycle
 import TestSupport
 import Testing
 
+@testable import Delivery
+@testable import DeliveryStore
 @testable import Orchestrator
 @testable import Store
 
 @Suite("Which work is due", .timeLimit(.minutes(2)))
 struct DueWorkTests {
-    private func look(_ world: World) async throws -> DueWork.Look { try await world.orchestrator.dueWork.look() }
+    private func look(_ world: World) async throws -> DueWork.Look {
+        try await world.orchestrator.deliveryStore.dueWork.look()
+    }
 
     private func due(_ world: World) async throws -> Set<WorkKind> { try await look(world).due }
 
@@ -63,9 +67,9 @@ struct DueWorkTests {
         try await withWorld { world in
             try await world.register("phone", deviceToken: "aa01")
             let request = PushRequest(to: .device(DeviceID(stored: "phone")), pushType: .alert, aps: ["alert": "Goal"])
-            _ = try await world.orchestrator.push(world.app, request)
+            _ = try await world.orchestrator.intake.push(world.app, request)
             #expect(try await due(world) == [.productionPushes])
-            try await PushQueue(orchestrator: world.orchestrator).sendDue()
+            try await PushQueue(room: world.orchestrator.delivery).sendDue()
             #expect(try await due(world).isEmpty)
         }
     }
@@ -131,7 +135,7 @@ struct DueWorkTests {
                 try await eventually("the halt is over") {
                     try await world.number("SELECT count(*) FROM sending_halts") == 0
                 }
-                try await eventually("it is noticed", is: { !other.orchestrator.halts.knowsAny })
+                try await eventually("it is noticed", is: { !other.orchestrator.deliveryStore.halts.knowsAny })
             }
         }
     }

@@ -6,6 +6,7 @@ import Postgres
 import TestSupport
 import Testing
 
+@testable import DeliveryStore
 @testable import Orchestrator
 @testable import Store
 
@@ -119,7 +120,7 @@ struct EnrolmentTests {
         try await withWorld(settings: Self.stretches) { world in
             try await register(1...4, in: world)
             try await world.start(to: World.devices("d2"))
-            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+            let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 1).first)
             let meanwhile = Gate()
             let other = world.sibling(
                 behind: StatementGate { (moment) async throws(PostgresError) in
@@ -130,10 +131,10 @@ struct EnrolmentTests {
             await meanwhile.arrivals()
             #expect(try await world.update(score: 1).revision == 2)
             let added = isToAll ? Audience(allOfType: true) : World.devices("d4")
-            _ = try await world.orchestrator.changeAudience(world.app, Self.final, AudienceRequest(add: added))
+            _ = try await world.orchestrator.intake.changeAudience(world.app, Self.final, AudienceRequest(add: added))
             meanwhile.open()
             #expect(try await isMore)
-            try await world.orchestrator.segments.release(lease)
+            try await world.orchestrator.deliveryStore.segments.release(lease)
             #expect(try await sent(in: world) == (isToAll ? ["5a01", "5a02", "5a03", "5a04"] : ["5a02", "5a04"]))
         }
     }
@@ -143,14 +144,14 @@ struct EnrolmentTests {
         try await withWorld(settings: Self.stretches) { world in
             try await register(1...3, in: world)
             try await world.start(to: Audience(allOfType: true))
-            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+            let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 1).first)
             #expect(try await world.enrolStretch(under: lease))
             let all = Audience(allOfType: true)
-            _ = try await world.orchestrator.changeAudience(world.app, Self.final, AudienceRequest(remove: all))
-            try await world.orchestrator.segments.release(lease)
+            _ = try await world.orchestrator.intake.changeAudience(world.app, Self.final, AudienceRequest(remove: all))
+            try await world.orchestrator.deliveryStore.segments.release(lease)
             #expect(try await sent(in: world) == [])
             #expect(try await world.number("SELECT count(*) FROM starts WHERE state = 'cancelled'") == 2)
-            _ = try await world.orchestrator.changeAudience(world.app, Self.final, AudienceRequest(add: all))
+            _ = try await world.orchestrator.intake.changeAudience(world.app, Self.final, AudienceRequest(add: all))
             #expect(try await sent(in: world) == ["5a01", "5a02", "5a03"])
         }
     }
@@ -161,7 +162,7 @@ struct EnrolmentTests {
             try await register(1...7, in: world)
             try await world.start(to: Audience(allOfType: true))
             for moment in [StatementGate.Moment.inTransaction, .beforeCommit, .afterCommit] {
-                let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+                let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 1).first)
                 let other = world.sibling(
                     behind: StatementGate { (passed) async throws(PostgresError) in
                         if passed == moment { throw PostgresError(.connectionLost) }
@@ -180,7 +181,7 @@ struct EnrolmentTests {
         try await withWorld(settings: Self.stretches) { world in
             try await register(1...3, in: world)
             try await world.start(to: Audience(allOfType: true))
-            let segments = world.orchestrator.segments
+            let segments = world.orchestrator.deliveryStore.segments
             let lost = try #require(try await segments.claim(limit: 1).first)
             try await world.expireLeases()
             let lease = try #require(try await segments.claim(limit: 1).first)
@@ -197,14 +198,14 @@ struct EnrolmentTests {
             try await register(1...4, in: world)
             let members = Audience(users: [UserID(stored: "u5")], devices: (1...4).map { DeviceID(stored: "d\($0)") })
             try await world.start(to: members)
-            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+            let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 1).first)
             #expect(try await world.enrolStretch(under: lease))
             try await world.register("d5", token: "5a05", user: "u5")
             try await world.register("d2", token: "5b02")
             try await world.orchestrator.deleteDevice(world.app, DeviceID(stored: "d1"))
             let removed = AudienceRequest(remove: World.devices("d3"))
-            _ = try await world.orchestrator.changeAudience(world.app, Self.final, removed)
-            try await world.orchestrator.segments.release(lease)
+            _ = try await world.orchestrator.intake.changeAudience(world.app, Self.final, removed)
+            try await world.orchestrator.deliveryStore.segments.release(lease)
             #expect(try await sent(in: world) == ["5a04", "5a05", "5b02"])
         }
     }

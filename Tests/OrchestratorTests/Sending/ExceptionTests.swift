@@ -6,7 +6,6 @@ import Postgres
 import Testing
 import Waiting
 
-@testable import Orchestrator
 @testable import Store
 
 @Suite("What becomes of a push that is not accepted", .timeLimit(.minutes(2)))

@@ -6,8 +6,6 @@ import OrchestratorTestSupport
 import Postgres
 import Testing
 
-@testable import Orchestrator
-
 @Suite("Alerts that stand in for cards", .timeLimit(.minutes(2)))
 struct FallbackTests {
     struct Case: Sendable, CustomTestStringConvertible {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Orchestrator
+@testable import Delivery
 
 @Suite("How many segments a worker is given at once")
 struct GroupSizeTests {

@@ -5,6 +5,8 @@ import Postgres
 import Synchronization
 import Testing
 
+@testable import Delivery
+@testable import DeliveryStore
 @testable import Orchestrator
 @testable import Store
 
@@ -92,14 +94,16 @@ struct LeaseTests {
             try await world.settle()
             try await world.exhaustStamps()
             #expect(try await world.update(score: 1).timestamp == nil)
-            let segments = world.orchestrator.segments
+            let segments = world.orchestrator.deliveryStore.segments
             let lease = try #require(try await segments.claim(limit: 1).first)
             await #expect(throws: StampTooEarly.self) {
-                try await world.orchestrator.changes.stamped(2, under: lease)
+                try await world.orchestrator.deliveryStore.changes.stamped(2, under: lease)
             }
             try await world.pass(5)
             try await world.expireLeases()
-            await #expect(throws: LeaseLost.self) { try await world.orchestrator.changes.stamped(2, under: lease) }
+            await #expect(throws: LeaseLost.self) {
+                try await world.orchestrator.deliveryStore.changes.stamped(2, under: lease)
+            }
             #expect(try await world.number("SELECT count(*) FROM changes WHERE timestamp IS NULL") == 1)
         }
     }
@@ -108,7 +112,7 @@ struct LeaseTests {
     func wakes() async throws {
         try await withWorld { world in
             try await world.start(to: World.devices("d1"))
-            let segments = world.orchestrator.segments
+            let segments = world.orchestrator.deliveryStore.segments
             let lease = try #require(try await segments.claim(limit: 1).first)
             let seen = try await segments.renew(lease).wakes
             try await world.update(score: 1)
@@ -127,13 +131,13 @@ struct LeaseTests {
     func prolonging() async throws {
         try await withWorld { world in
             try await world.start(to: World.devices("d1"))
-            let segments = world.orchestrator.segments
+            let segments = world.orchestrator.deliveryStore.segments
             let lease = try #require(try await segments.claim(limit: 5).first)
             try await world.expireLeases()
             try await segments.renew(lease)
-            #expect(try await world.sibling().orchestrator.segments.claim(limit: 5).isEmpty)
+            #expect(try await world.sibling().orchestrator.deliveryStore.segments.claim(limit: 5).isEmpty)
             try await world.expireLeases()
-            #expect(try await world.sibling().orchestrator.segments.claim(limit: 5).count == 1)
+            #expect(try await world.sibling().orchestrator.deliveryStore.segments.claim(limit: 5).count == 1)
             await #expect(throws: LeaseLost.self) { try await segments.renew(lease) }
         }
     }
@@ -142,12 +146,12 @@ struct LeaseTests {
     func sending() async throws {
         try await withWorld { world in
             try await world.start(to: World.devices("d1"))
-            let segments = world.orchestrator.segments
+            let segments = world.orchestrator.deliveryStore.segments
             let lease = try #require(try await segments.claim(limit: 5).first)
             let activity = try #require(try await world.snapshot(of: lease.activityKey))
             try await world.expireLeases()
             #expect(try await segments.mayGoOn(lease, with: activity))
-            #expect(try await world.sibling().orchestrator.segments.claim(limit: 5).isEmpty)
+            #expect(try await world.sibling().orchestrator.deliveryStore.segments.claim(limit: 5).isEmpty)
         }
     }
 
@@ -155,7 +159,7 @@ struct LeaseTests {
     func race() async throws {
         try await withWorld { world in
             try await world.start(to: World.devices("d1"))
-            let segments = world.orchestrator.segments
+            let segments = world.orchestrator.deliveryStore.segments
             let lease = try #require(try await segments.claim(limit: 5).first)
             try await world.expireLeases()
             let renewal = try await world.database.withTransaction { connection in
@@ -172,7 +176,7 @@ struct LeaseTests {
     func newer() async throws {
         try await withWorld { world in
             try await world.start(to: World.devices("d1"))
-            let segments = world.orchestrator.segments
+            let segments = world.orchestrator.deliveryStore.segments
             let lease = try #require(try await segments.claim(limit: 5).first)
             let activity = try #require(try await world.snapshot(of: lease.activityKey))
             #expect(try await segments.mayGoOn(lease, with: activity))
@@ -188,7 +192,7 @@ struct LeaseTests {
     func unreachableDatabase() async throws {
         try await withWorld { world in
             try await world.start(to: World.devices("d1"))
-            let lease = try #require(try await world.orchestrator.segments.claim(limit: 5).first)
+            let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 5).first)
             let (signs, sign) = AsyncStream.makeStream(of: Bool.self)
             let tries = Atomic(0)
             let gate = StatementGate { (_) async throws(PostgresError) in
@@ -199,7 +203,7 @@ struct LeaseTests {
             var settings = world.orchestrator.settings
             settings.lease = .milliseconds(150)
             let daemon = world.sibling(settings: settings, behind: gate).orchestrator
-            let worker = SegmentWorker(orchestrator: daemon, slot: nil, lease: lease)
+            let worker = SegmentWorker(room: daemon.delivery, slot: nil, lease: lease)
             let seen = try await worker.whileKeepingLease {
                 // What is under way is not broken off: it waits until the lease was prolonged again.
                 for await isAnswered in signs where isAnswered { return true }
@@ -213,7 +217,7 @@ struct LeaseTests {
     func clockSetBack() async throws {
         try await withWorld { world in
             try await world.start(to: World.devices("d1"))
-            let segments = world.orchestrator.segments
+            let segments = world.orchestrator.deliveryStore.segments
             let lease = try #require(try await segments.claim(limit: 5).first)
             let setBack: Query = "UPDATE segments SET lease_until = lease_until + interval '1 hour'"
             try await world.database.execute(setBack)
@@ -230,7 +234,7 @@ struct LeaseTests {
     func claiming() async throws {
         try await withWorld { world in
             try await world.start(to: World.devices("d1"))
-            let segments = world.orchestrator.segments
+            let segments = world.orchestrator.deliveryStore.segments
             let first = try #require(try await segments.claim(limit: 5).first)
             #expect(try await segments.claim(limit: 5).isEmpty)
             try await world.expireLeases()

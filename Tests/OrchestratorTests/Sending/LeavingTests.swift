@@ -17,7 +17,7 @@ struct LeavingTests {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await world.settle() }
                 await gate.arrivals()
-                try await world.orchestrator.unsubscribe(
+                try await world.orchestrator.intake.unsubscribe(
                     world.app,
                     ActivityID(stored: "final"),
                     DeviceID(stored: "phone")

@@ -7,7 +7,7 @@ import Record
 import Store
 import Testing
 
-@testable import Orchestrator
+@testable import DeliveryStore
 
 /// What is recorded of changes that were replaced before an update with them left.
 @Suite("Merges", .timeLimit(.minutes(2)))

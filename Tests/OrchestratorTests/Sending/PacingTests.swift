@@ -7,6 +7,7 @@ import Record
 import Store
 import Testing
 
+@testable import Delivery
 @testable import Orchestrator
 
 @Suite("Pace: routine changes, silence and clocks", .timeLimit(.minutes(2)))
@@ -55,8 +56,8 @@ struct PacingTests {
     func survives() async throws {
         try await withPaced { world in
             try await world.update(score: 2)
-            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
-            await SegmentWorker(orchestrator: world.orchestrator, slot: nil, lease: lease).run()
+            let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 1).first)
+            await SegmentWorker(room: world.orchestrator.delivery, slot: nil, lease: lease).run()
             let wait = try await world.number("SELECT extract(epoch FROM due_at - now())::int8 FROM segments")
             #expect((1...30).contains(wait ?? 0))
             #expect(world.recorder.take().isEmpty)

@@ -36,9 +36,9 @@ struct PauseTests {
             #expect(world.recorder.take().count == 3)
 
             // Nothing is leased in the accept either.
-            world.orchestrator.wakeUps.open(room: 10)
+            world.orchestrator.deliveryStore.wakeUps.open(room: 10)
             try await world.update(score: 2, alert: alert)
-            #expect(world.orchestrator.wakeUps.takeLeases(10).isEmpty)
+            #expect(world.orchestrator.deliveryStore.wakeUps.takeLeases(10).isEmpty)
             try await world.settle()
             try await world.follow("d3", token: "aa03")
             try await world.follow("d1", token: "bb01")

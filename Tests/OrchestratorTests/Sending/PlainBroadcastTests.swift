@@ -9,6 +9,9 @@ import Store
 import TestSupport
 import Testing
 
+@testable import Delivery
+@testable import DeliveryStore
+@testable import Intake
 @testable import Orchestrator
 
 @Suite("Broadcasts that are served together", .timeLimit(.minutes(2)))
@@ -23,16 +26,18 @@ struct PlainBroadcastTests {
     }
 
     private func group(in world: World) async throws -> SegmentGroup {
-        try await world.orchestrator.segments.takeAnnouncements()
+        try await world.orchestrator.deliveryStore.segments.takeAnnouncements()
         return SegmentGroup(
-            orchestrator: world.orchestrator,
+            room: world.orchestrator.delivery,
             slot: nil,
-            segments: try await world.orchestrator.segments.claim(limit: 100).map { LeasedSegment(lease: $0) }
+            segments: try await world.orchestrator.deliveryStore.segments.claim(limit: 100).map {
+                LeasedSegment(lease: $0)
+            }
         )
     }
 
     private func plain(_ group: SegmentGroup) async throws -> [PlainBroadcast] {
-        try await group.orchestrator.segments.plainBroadcasts(among: group.segments.map(\.lease))
+        try await group.room.segments.plainBroadcasts(among: group.segments.map(\.lease))
     }
 
     /// How far the channels have come, whether they are due, leased or have failed, in the order of the activities.
@@ -126,7 +131,7 @@ struct PlainBroadcastTests {
                     idempotency: nil
                 )
             }
-            #expect(await world.orchestrator.batch(world.app, batch, origin: nil).count == count)
+            #expect(await world.orchestrator.intake.batch(world.app, batch, origin: nil).count == count)
             let group = try await group(in: world)
             let gate = world.recorder.close()
             async let served = group.run()
@@ -169,7 +174,7 @@ struct PlainBroadcastTests {
             for score in 1...2 { try await world.update("a1", score: Int64(score)) }
             let broadcasts = try await plain(group(in: world))
             #expect(broadcasts.count == 1)
-            _ = try await world.orchestrator.segments.complete(broadcasts)
+            _ = try await world.orchestrator.deliveryStore.segments.complete(broadcasts)
             let merged: Query = "SELECT count(*) FROM changes WHERE revision = 2 AND merged_into = 3"
             #expect(try await world.number(merged) == 0)
             try await world.expireLeases()
@@ -281,7 +286,7 @@ struct PlainBroadcastTests {
             let lost = try await plain(group(in: world))
             try await world.expireLeases()
             let other = try await group(in: world)
-            #expect(try await !world.orchestrator.segments.complete(lost))
+            #expect(try await !world.orchestrator.deliveryStore.segments.complete(lost))
             #expect(try await channels(world) == ["1 due leased"])
             #expect(try await sentRevisions(world) == [2])
             _ = await other.run()

@@ -8,6 +8,8 @@ import Postgres
 import Record
 import Testing
 
+@testable import Delivery
+@testable import DeliveryStore
 @testable import Orchestrator
 @testable import Store
 
@@ -22,7 +24,7 @@ struct PushQueueTests {
     }
 
     private func sendDue(_ world: World) async throws {
-        try await PushQueue(orchestrator: world.orchestrator).sendDue()
+        try await PushQueue(room: world.orchestrator.delivery).sendDue()
     }
 
     private func waiting(_ world: World) async throws -> Int64? {
@@ -35,7 +37,7 @@ struct PushQueueTests {
     func waitingPushes() async throws {
         try await withWorld(connections: 1) { world in
             try await world.register("phone", deviceToken: "aa01")
-            _ = try await world.orchestrator.push(world.app, request(Self.phone))
+            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
             try await world.database.execute(
                 """
                 INSERT INTO pushes (push_id, bundle_id, environment, token, push_type, priority, body, deadline, due_at)
@@ -45,7 +47,7 @@ struct PushQueueTests {
             )
             try await world.database.execute("ANALYZE pushes")
             let before = try await world.rowsRead("pushes")
-            #expect(try await PushQueue(orchestrator: world.orchestrator).claim(in: .production).count == 1)
+            #expect(try await PushQueue(room: world.orchestrator.delivery).claim(in: .production).count == 1)
             #expect(try await world.rowsRead("pushes") - before < 100)
         }
     }
@@ -62,7 +64,7 @@ struct PushQueueTests {
             request.collapseID = "goal-1"
             request.priority = .five
             request.expiresAt = Instant(unixSeconds: 4_000_000_000)
-            let answer = try await world.orchestrator.push(world.app, request).answer
+            let answer = try await world.orchestrator.intake.push(world.app, request).answer
             #expect(answer.destinations == 2)
             try await sendDue(world)
             let pushes = world.recorder.take()
@@ -83,12 +85,12 @@ struct PushQueueTests {
         try await withWorld { world in
             let token = try #require(PushToken(hex: "bb01"))
             let aps: JSONValue? = type == .widgets ? nil : [:]
-            _ = try await world.orchestrator.push(world.app, request(.token(token, nil), type, aps: aps))
+            _ = try await world.orchestrator.intake.push(world.app, request(.token(token, nil), type, aps: aps))
             try await sendDue(world)
             #expect(world.recorder.take().map(\.topic) == [type.topic(of: world.app)])
             var large = request(.token(token, nil), type, aps: aps)
             large.custom = ["x": .string(String(repeating: "x", count: 4_500))]
-            let problem = try await problem { _ = try await world.orchestrator.push(world.app, large) }
+            let problem = try await problem { _ = try await world.orchestrator.intake.push(world.app, large) }
             #expect((problem == nil) == (type == .voip))
             #expect(problem == nil || problem?.code == "payload_too_large")
         }
@@ -99,7 +101,7 @@ struct PushQueueTests {
         try await withWorld { world in
             try await world.register("phone", deviceToken: "aa01")
             world.recorder.answer("aa01", with: .unavailable, .noAnswer)
-            _ = try await world.orchestrator.push(world.app, request(Self.phone))
+            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
             for _ in 0..<3 {
                 try await sendDue(world)
                 _ = try await world.database.execute("UPDATE pushes SET due_at = clock_timestamp()")
@@ -108,7 +110,7 @@ struct PushQueueTests {
             #expect(try await world.events(.pushSent).map { $0.detail["tries"]?.int64 } == [3])
 
             world.recorder.answer("aa01", with: .badKey)
-            _ = try await world.orchestrator.push(world.app, request(Self.phone))
+            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
             try await sendDue(world)
             _ = try await world.database.execute(
                 "UPDATE pushes SET due_at = clock_timestamp(), deadline = clock_timestamp()"
@@ -118,7 +120,7 @@ struct PushQueueTests {
             #expect(world.recorder.take().count == 1)
 
             world.recorder.answer("aa01", with: .badToken)
-            _ = try await world.orchestrator.push(world.app, request(Self.phone))
+            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
             try await sendDue(world)
             #expect(
                 try await world.events(.pushFailed).map { $0.detail["reason"]?.string } == [
@@ -134,10 +136,12 @@ struct PushQueueTests {
         try await withWorld { world in
             try await world.register("phone", deviceToken: "aa01")
             world.recorder.answer("aa01", with: .unregistered(at: 4_000_000_000_000))
-            _ = try await world.orchestrator.push(world.app, request(Self.phone))
+            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
             try await sendDue(world)
             #expect(try await world.word("SELECT encode(device_token, 'hex') FROM devices") == nil)
-            let none = try await problem { _ = try await world.orchestrator.push(world.app, request(Self.phone)) }
+            let none = try await problem {
+                _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
+            }
             #expect(none?.code == "no_device_token")
         }
     }
@@ -147,7 +151,7 @@ struct PushQueueTests {
         try await withWorld { world in
             try await world.register("phone", deviceToken: "aa01")
             world.recorder.answer("aa01", with: .unregistered(at: 4_000_000_000_000))
-            _ = try await world.orchestrator.push(world.app, request(Self.phone))
+            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
             let gate = world.recorder.close()
             async let sending: Void = sendDue(world)
             await gate.arrivals()
@@ -162,8 +166,8 @@ struct PushQueueTests {
     func crash() async throws {
         try await withWorld { world in
             try await world.register("phone", deviceToken: "aa01")
-            _ = try await world.orchestrator.push(world.app, request(Self.phone))
-            let taken = try await PushQueue(orchestrator: world.orchestrator).claim(in: .production)
+            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
+            let taken = try await PushQueue(room: world.orchestrator.delivery).claim(in: .production)
             #expect(taken.count == 1)
             try await sendDue(world)
             #expect(world.recorder.take().isEmpty)
@@ -178,7 +182,7 @@ struct PushQueueTests {
         try await withWorld { world in
             try await world.register("phone", user: "fan", deviceToken: "aa01")
             let refusal = try await besideErasure(of: "fan", in: world) { () async throws -> Problem? in
-                try await problem { _ = try await world.orchestrator.push(world.app, request(Self.phone)) }
+                try await problem { _ = try await world.orchestrator.intake.push(world.app, request(Self.phone)) }
             }
             #expect(refusal?.status == 404)
         }
@@ -188,7 +192,7 @@ struct PushQueueTests {
     func erasureBeforeSettlement() async throws {
         try await withWorld { world in
             try await world.register("phone", user: "fan", deviceToken: "aa01")
-            _ = try await world.orchestrator.push(world.app, request(Self.phone))
+            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
             let gate = world.recorder.close()
             let sending = Task { try await sendDue(world) }
             await gate.arrivals()
@@ -228,7 +232,7 @@ struct PushQueueTests {
     func halt() async throws {
         try await withWorld { world in
             try await world.register("phone", deviceToken: "aa01")
-            _ = try await world.orchestrator.push(world.app, request(Self.phone))
+            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
             _ = try await world.database.execute(
                 """
                 INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
@@ -254,9 +258,9 @@ struct PushQueueTests {
         try await withWorld { world in
             try await world.register("phone", deviceToken: "aa01")
             try await world.register("tablet", deviceToken: "aa02")
-            _ = try await world.orchestrator.push(world.app, request(Self.phone))
-            #expect(try await PushQueue(orchestrator: world.orchestrator).claim(in: .production).count == 1)
-            _ = try await world.orchestrator.push(world.app, request(.device(DeviceID(stored: "tablet"))))
+            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
+            #expect(try await PushQueue(room: world.orchestrator.delivery).claim(in: .production).count == 1)
+            _ = try await world.orchestrator.intake.push(world.app, request(.device(DeviceID(stored: "tablet"))))
             _ = try await world.database.execute(
                 """
                 INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
@@ -284,7 +288,7 @@ struct PushQueueTests {
             for number in 10..<30 {
                 try await world.register("d\(number)", user: "fan", deviceToken: "aa\(number)")
             }
-            _ = try await world.orchestrator.push(world.app, request(.user(UserID(stored: "fan"))))
+            _ = try await world.orchestrator.intake.push(world.app, request(.user(UserID(stored: "fan"))))
             _ = try await world.database.execute(
                 """
                 INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
@@ -330,12 +334,12 @@ struct PushQueueTests {
             )
             let gate = world.recorder.close()
             let queue = Task {
-                async let looks: Void = world.orchestrator.dueWork.run()
-                await PushQueue(orchestrator: world.orchestrator).run()
+                async let looks: Void = world.orchestrator.deliveryStore.dueWork.run()
+                await PushQueue(room: world.orchestrator.delivery).run()
                 await looks
             }
             await gate.arrivals(400)
-            _ = try await world.orchestrator.push(world.app, request(Self.phone))
+            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
             await world.recorder.wait { pushes in pushes.contains { $0.destination == "aa01" } }
             world.recorder.open()
             queue.cancel()
@@ -350,13 +354,13 @@ struct PushQueueTests {
             func key(_ hash: UInt8) -> IdempotencyKey {
                 IdempotencyKey(apiKeyID: "k", method: "POST", path: "/pushes", key: "1", bodyHash: [hash])
             }
-            let first = try await world.orchestrator.push(world.app, request(Self.phone), idempotency: key(1))
-            let again = try await world.orchestrator.push(world.app, request(Self.phone), idempotency: key(1))
+            let first = try await world.orchestrator.intake.push(world.app, request(Self.phone), idempotency: key(1))
+            let again = try await world.orchestrator.intake.push(world.app, request(Self.phone), idempotency: key(1))
             #expect(again.answer == first.answer)
             #expect(again.isReplay && !first.isReplay)
             #expect(try await waiting(world) == 1)
             let other = try await problem {
-                _ = try await world.orchestrator.push(world.app, request(Self.phone), idempotency: key(2))
+                _ = try await world.orchestrator.intake.push(world.app, request(Self.phone), idempotency: key(2))
             }
             #expect(other?.code == "idempotency_key_reused")
         }
@@ -380,7 +384,7 @@ struct PushQueueTests {
                 (past, 422, "/expires_at"),
             ]
             for (request, status, pointer) in cases {
-                let problem = try await problem { _ = try await world.orchestrator.push(world.app, request) }
+                let problem = try await problem { _ = try await world.orchestrator.intake.push(world.app, request) }
                 #expect(problem?.status == status)
                 #expect(problem?.errors.first?.pointer.description ?? "" == pointer)
             }
@@ -392,7 +396,7 @@ struct PushQueueTests {
     func erasure() async throws {
         try await withWorld { world in
             try await world.register("phone", user: "fan", deviceToken: "aa01")
-            _ = try await world.orchestrator.push(world.app, request(Self.phone))
+            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
             try await world.orchestrator.eraseUser(world.app, UserID(stored: "fan"))
             #expect(try await waiting(world) == 0)
         }

@@ -3,8 +3,6 @@ import OrchestratorTestSupport
 import Postgres
 import Testing
 
-@testable import Orchestrator
-
 @Suite("Alerts, when a card is reported again", .timeLimit(.minutes(2)))
 struct ReportedAlertTests {
     @Test("A card whose token was rejected is told what it has not heard when its app reports it again")

@@ -4,6 +4,8 @@ import OrchestratorTestSupport
 import Postgres
 import Testing
 
+@testable import DeliveryStore
+@testable import Intake
 @testable import Orchestrator
 @testable import Store
 
@@ -130,7 +132,7 @@ struct ReportedStartTests {
             }
             // The apps have started the cards themselves, and now report a start token as well.
             try await other.withIntake {
-                async let answers = other.orchestrator.accept(cards)
+                async let answers = other.orchestrator.intake.accept(cards)
                 await meanwhile.arrivals(1)
                 let starts = try await world.database.execute(
                     """
@@ -163,7 +165,11 @@ struct ReportedStartTests {
             try await world.database.execute(
                 "UPDATE starts SET state = 'withheld', due_at = clock_timestamp() + interval '100 s', reason = 'start_budget'"
             )
-            try await world.orchestrator.unsubscribe(world.app, ActivityID(stored: "final"), DeviceID(stored: "d1"))
+            try await world.orchestrator.intake.unsubscribe(
+                world.app,
+                ActivityID(stored: "final"),
+                DeviceID(stored: "d1")
+            )
             try await world.pass(300)
             try await world.settle()
             #expect(world.recorder.take().map(\.event) == ["start"])

@@ -4,8 +4,6 @@ import Postgres
 import Store
 import Testing
 
-@testable import Orchestrator
-
 @Suite("What is routine", .timeLimit(.minutes(2)))
 struct RoutineChangeTests {
     @Test("Statements and the rule for priorities say the same of every kind, urgency and alert")

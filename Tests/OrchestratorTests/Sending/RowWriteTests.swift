@@ -5,6 +5,8 @@ import Postgres
 import Synchronization
 import Testing
 
+@testable import Delivery
+@testable import DeliveryStore
 @testable import Orchestrator
 @testable import Store
 
@@ -134,7 +136,7 @@ struct RowWriteTests {
             }
             let before = try await read(world)
             let device = DeviceID(stored: "crowd2500")
-            try await world.orchestrator.unsubscribe(world.app, ActivityID(stored: "final"), device)
+            try await world.orchestrator.intake.unsubscribe(world.app, ActivityID(stored: "final"), device)
             try await world.settle()
             #expect(world.recorder.take().map(\.destination) == [World.crowdToken(2_500)])
             // A look at the size of the ring reads at most 1,001.

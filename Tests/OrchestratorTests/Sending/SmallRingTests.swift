@@ -9,6 +9,8 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import Delivery
+@testable import DeliveryStore
 @testable import Orchestrator
 
 @Suite("Rings that are served together", .timeLimit(.minutes(2)))
@@ -24,11 +26,13 @@ struct SmallRingTests {
     }
 
     private func group(in world: World) async throws -> SegmentGroup {
-        try await world.orchestrator.segments.takeAnnouncements()
+        try await world.orchestrator.deliveryStore.segments.takeAnnouncements()
         return SegmentGroup(
-            orchestrator: world.orchestrator,
+            room: world.orchestrator.delivery,
             slot: nil,
-            segments: try await world.orchestrator.segments.claim(limit: 100).map { LeasedSegment(lease: $0) }
+            segments: try await world.orchestrator.deliveryStore.segments.claim(limit: 100).map {
+                LeasedSegment(lease: $0)
+            }
         )
     }
 
@@ -77,7 +81,10 @@ struct SmallRingTests {
             try await world.update("a1", score: 11)
             let rings = await (try group(in: world)).smallRings()
             try #require(rings.count == 1)
-            let look = SmallRing.selection(rings.map(\.lease.activityKey), of: world.orchestrator.segments.daemon)
+            let look = SmallRing.selection(
+                rings.map(\.lease.activityKey),
+                of: world.orchestrator.deliveryStore.segments.daemon
+            )
             let counted: Query = "SELECT idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relname = 'changes'"
             let results = try await world.database.withTransaction { connection in
                 try await connection.pipeline([.planningOnce, counted, look, counted])
@@ -114,7 +121,7 @@ struct SmallRingTests {
             try await world.update("a2", score: 2)
             let rings = await (try group(in: world)).smallRings()
             #expect(rings.count == 3)
-            #expect(try await !world.orchestrator.segments.complete(rings))
+            #expect(try await !world.orchestrator.deliveryStore.segments.complete(rings))
             let completed = "SELECT string_agg(completed_revision::text, ' ' ORDER BY activity_key) FROM segments"
             #expect(try await world.word(Query(unescaped: completed)) == "2 3 2")
             #expect(try await world.number("SELECT count(DISTINCT xmin::text) FROM segments") == 1)
@@ -162,7 +169,7 @@ struct SmallRingTests {
                 WHERE activity_key = (SELECT activity_key FROM activities WHERE activity_id = 'a2')
                 """
             )
-            #expect(try await world.orchestrator.segments.complete(rings))
+            #expect(try await world.orchestrator.deliveryStore.segments.complete(rings))
             let completed = "SELECT string_agg(completed_revision::text, ' ' ORDER BY activity_key) FROM segments"
             #expect(try await world.word(Query(unescaped: completed)) == "2 1")
             #expect(try await resting(world) == 0)
@@ -227,7 +234,7 @@ struct SmallRingTests {
                 try await world.database.query("SELECT clock_timestamp()").single(PGTimestamp.self)
             )
             let sibling = world.sibling(behind: gate).orchestrator
-            _ = await SegmentGroup(orchestrator: sibling, slot: nil, segments: seen).run()
+            _ = await SegmentGroup(room: sibling.delivery, slot: nil, segments: seen).run()
             #expect(world.recorder.take().count == count)
             #expect(open.withLock { (1...4).contains($0.most) })
             let resting: Query = "SELECT count(*) FROM segments WHERE lease_owner IS NULL AND due_at > \(before)"
@@ -257,7 +264,7 @@ struct SmallRingTests {
             #expect(rings.isEmpty)
             #expect(await group.run().hadTooMuch)
             #expect(world.recorder.take().count == 1)
-            #expect(try await world.orchestrator.segments.claim(limit: 100).count == 5)
+            #expect(try await world.orchestrator.deliveryStore.segments.claim(limit: 100).count == 5)
         }
     }
 }

@@ -15,12 +15,16 @@ struct StampLockTests {
             try await world.follow("phone", token: "aa01", known: 1)
             try await world.settle()
             try await world.update(score: 1)
-            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+            let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 1).first)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 try await world.database.withTransaction { connection in
                     _ = try await connection.query("SELECT FROM changes WHERE revision = 2 FOR NO KEY UPDATE")
                     group.addTask {
-                        let change = try await world.orchestrator.changes.stamped(2, under: lease, anew: true)
+                        let change = try await world.orchestrator.deliveryStore.changes.stamped(
+                            2,
+                            under: lease,
+                            anew: true
+                        )
                         #expect(change?.revision == 2)
                     }
                     try await world.someoneWaits()
@@ -41,11 +45,11 @@ struct StampLockTests {
             try await world.exhaustStamps()
             #expect(try await world.update(score: 1).timestamp == nil)
             try await world.pass(5)
-            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+            let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 1).first)
             let stamps = try await world.database.withTransaction { connection in
                 _ = try await connection.query("SELECT FROM activities FOR UPDATE")
                 let stamps = (1...2).map { _ in
-                    Task { try await world.orchestrator.changes.stamped(2, under: lease)?.timestamp }
+                    Task { try await world.orchestrator.deliveryStore.changes.stamped(2, under: lease)?.timestamp }
                 }
                 try await world.someoneWaits(atLeast: 2)
                 return stamps

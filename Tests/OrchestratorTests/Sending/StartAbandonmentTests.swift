@@ -3,8 +3,6 @@ import OrchestratorTestSupport
 import Postgres
 import Testing
 
-@testable import Orchestrator
-
 @Suite("Starts that are left after the end", .timeLimit(.minutes(2)))
 struct StartAbandonmentTests {
     @Test("The end reaches the cards though somebody holds a start that is left")

@@ -5,6 +5,7 @@ import OrchestratorTestSupport
 import Postgres
 import Testing
 
+@testable import Delivery
 @testable import Orchestrator
 
 @Suite("The start budget of a device", .timeLimit(.minutes(2)))
@@ -56,7 +57,7 @@ struct StartBudgetTests {
                 World.game: StartTokenRequest(token: try #require(PushToken(hex: "5a01"))),
                 order: StartTokenRequest(token: try #require(PushToken(hex: "5c01"))),
             ]
-            _ = try await world.orchestrator.putDevice(world.app, DeviceID(stored: "d1"), request)
+            _ = try await world.orchestrator.intake.putDevice(world.app, DeviceID(stored: "d1"), request)
             try await world.start("a", to: World.devices("d1"))
             try await world.start("b", to: World.devices("d1")) { $0.type = order }
             try await world.settle()
@@ -102,12 +103,12 @@ struct StartBudgetTests {
                     let daemon = world.sibling()
                     group.addTask {
                         // Each daemon works on several segments at once.
-                        let leases = try await daemon.orchestrator.segments.claim(limit: 4)
+                        let leases = try await daemon.orchestrator.deliveryStore.segments.claim(limit: 4)
                         await withTaskGroup { workers in
                             for lease in leases {
                                 workers.addTask {
                                     let orchestrator = daemon.orchestrator
-                                    await SegmentWorker(orchestrator: orchestrator, slot: nil, lease: lease).run()
+                                    await SegmentWorker(room: orchestrator.delivery, slot: nil, lease: lease).run()
                                 }
                             }
                         }

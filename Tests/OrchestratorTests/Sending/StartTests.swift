@@ -122,10 +122,10 @@ struct StartTests {
             try await world.settle()
             let request = AudienceRequest(add: World.devices("d1", "d2"))
             let final = ActivityID(stored: "final")
-            #expect(try await world.orchestrator.changeAudience(world.app, final, request).answer.devices == 2)
+            #expect(try await world.orchestrator.intake.changeAudience(world.app, final, request).answer.devices == 2)
             try await world.settle()
             #expect(world.recorder.take().map(\.destination) == ["5a01"])
-            _ = try await world.orchestrator.changeAudience(world.app, final, request)
+            _ = try await world.orchestrator.intake.changeAudience(world.app, final, request)
             try await world.settle()
             #expect(world.recorder.take().isEmpty)
         }

@@ -5,6 +5,8 @@ import Postgres
 import Synchronization
 import Testing
 
+@testable import Delivery
+@testable import DeliveryStore
 @testable import Orchestrator
 @testable import Store
 
@@ -160,11 +162,11 @@ struct StartTurnTests {
             var lease: SegmentLease?
             let pushes = try await started(Self.window + 150, in: world) {
                 try await world.expireLeases()
-                lease = try await world.sibling().orchestrator.segments.claim(limit: 1).first
+                lease = try await world.sibling().orchestrator.deliveryStore.segments.claim(limit: 1).first
             }
             #expect(pushes.count == Self.window)
             #expect(try await world.show().starts.sent == Self.window)
-            try await world.orchestrator.segments.release(try #require(lease))
+            try await world.orchestrator.deliveryStore.segments.release(try #require(lease))
             try await world.settle()
             #expect(world.recorder.take().count == 150)
             #expect(try await world.show().starts.sent == Self.window + 150)
@@ -181,7 +183,7 @@ struct StartTurnTests {
             let pushes = try await started(count, by: named, in: world) {
                 try await world.orchestrator.deleteDevice(world.app, DeviceID(stored: gone))
                 let request = AudienceRequest(remove: World.devices(removed))
-                _ = try await world.orchestrator.changeAudience(world.app, ActivityID(stored: "final"), request)
+                _ = try await world.orchestrator.intake.changeAudience(world.app, ActivityID(stored: "final"), request)
             }
             #expect(pushes.count == Self.window + 1)
             #expect(try await world.show().starts.sent == Self.window + 1)

@@ -6,6 +6,7 @@ import Postgres
 import Registry
 import Testing
 
+@testable import Intake
 @testable import Orchestrator
 @testable import Store
 
@@ -43,7 +44,7 @@ struct TopicAudienceTests {
     }
 
     private func change(_ request: AudienceRequest, in world: World) async throws -> AudienceCounts {
-        try await world.orchestrator.changeAudience(world.app, Self.final, request).answer
+        try await world.orchestrator.intake.changeAudience(world.app, Self.final, request).answer
     }
 
     @Test("All followers are started, once each, however they follow; a dry run and the answer count them")
@@ -64,7 +65,7 @@ struct TopicAudienceTests {
             var audience = Self.audience("ajax", "psv", "unknown")
             audience.devices = [DeviceID(stored: "d2")]
             audience.users = [UserID(stored: "u5")]
-            let planned = try await world.orchestrator.dryRunStart(
+            let planned = try await world.orchestrator.intake.dryRunStart(
                 world.app,
                 Self.final,
                 StartRequest(
@@ -149,7 +150,7 @@ struct TopicAudienceTests {
             var request = DeviceRequest(environment: .production, osVersion: OSVersion("18.1"))
             request.startTokens = [World.game: StartTokenRequest(token: try #require(PushToken(hex: "5a05")))]
             request.topics = [Topic(stored: "ajax")]
-            _ = try await world.orchestrator.putDevice(world.app, DeviceID(stored: "d5"), request)
+            _ = try await world.orchestrator.intake.putDevice(world.app, DeviceID(stored: "d5"), request)
             #expect(try await sent(in: world) == ["5a04", "5a05"])
         }
     }
@@ -171,7 +172,7 @@ struct TopicAudienceTests {
                 request.startTokens = [World.game: StartTokenRequest(token: token)]
                 if number == 1 { request.topics = ["berne", "t0", "zurich"].map { Topic(stored: $0) } }
                 if number == 4 { request.topics = ["berne", "t0"].map { Topic(stored: $0) } }
-                _ = try await world.orchestrator.putDevice(world.app, DeviceID(stored: "d\(number)"), request)
+                _ = try await world.orchestrator.intake.putDevice(world.app, DeviceID(stored: "d\(number)"), request)
             }
             #expect(try await sent(in: world) == ["5a01", "5a02"])
         }
@@ -486,7 +487,7 @@ struct TopicAudienceTests {
             try await follow("ajax", user: "ada", in: world)
             try await world.start(to: Self.audience("ajax"))
             #expect(try await sent(in: world) == ["5a01"])
-            try await world.orchestrator.unsubscribe(world.app, Self.final, DeviceID(stored: "d1"))
+            try await world.orchestrator.intake.unsubscribe(world.app, Self.final, DeviceID(stored: "d1"))
             try await follow("psv", user: "ada", in: world)
             try await world.follow("d1", token: "aa01")
             #expect(try await sent(in: world, "end") == ["aa01"])
@@ -527,7 +528,7 @@ struct TopicAudienceTests {
             }
             try await world.start(to: Self.audience("none", "ajax"))
             for moment in [StatementGate.Moment.inTransaction, .beforeCommit, .afterCommit, .afterCommit] {
-                let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+                let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 1).first)
                 let other = world.sibling(
                     behind: StatementGate { (passed) async throws(PostgresError) in
                         if passed == moment { throw PostgresError(.connectionLost) }
@@ -547,12 +548,12 @@ struct TopicAudienceTests {
             for number in 1...5 { try await world.register("d\(number)", token: "5a0\(number)") }
             for number in 1...4 { try await follow("ajax", device: "d\(number)", in: world) }
             try await world.start(to: Self.audience("ajax"))
-            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+            let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 1).first)
             #expect(try await world.enrolStretch(under: lease))
             try await follow(device: "d1", in: world)
             try await follow(device: "d4", in: world)
             try await follow("ajax", device: "d5", in: world)
-            try await world.orchestrator.segments.release(lease)
+            try await world.orchestrator.deliveryStore.segments.release(lease)
             #expect(try await sent(in: world) == ["5a02", "5a03", "5a05"])
         }
     }
@@ -573,7 +574,13 @@ struct TopicAudienceTests {
                 )
                 let token = try #require(PushToken(hex: "aa01"))
                 let request = try ticket.admit(SubscriptionRequest(.updateToken(token)))
-                _ = try await world.orchestrator.subscribe(world.app, Self.final, ticket.device, request, by: ticket)
+                _ = try await world.orchestrator.intake.subscribe(
+                    world.app,
+                    Self.final,
+                    ticket.device,
+                    request,
+                    by: ticket
+                )
             }
             await #expect(throws: Problem.self) { try await report(as: nil) }
             await #expect(throws: Problem.self) { try await report(as: "bob") }

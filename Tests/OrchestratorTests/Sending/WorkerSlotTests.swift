@@ -7,6 +7,8 @@ import ServiceLifecycle
 import Synchronization
 import Testing
 
+@testable import Delivery
+@testable import DeliveryStore
 @testable import Orchestrator
 @testable import Store
 
@@ -98,9 +100,9 @@ struct WorkerSlotTests {
                 try await world.follow("d\(number)", token: "aa0\(number)", in: "a\(number)", known: 1)
             }
             try await world.settle()
-            let wakeUps = world.orchestrator.wakeUps
+            let wakeUps = world.orchestrator.deliveryStore.wakeUps
             wakeUps.open(room: 10)
-            let dispatcher = Dispatcher(orchestrator: world.orchestrator)
+            let dispatcher = Dispatcher(room: world.orchestrator.delivery)
             try await world.update("a1", score: 1)
             try await dispatcher.giveBackOverdue(at: .now)
             #expect(wakeUps.reserve(9) == 9)
@@ -167,11 +169,11 @@ struct WorkerSlotTests {
         try await withWorld(settings: settings) { world in
             try await world.start()
             try await world.follow("d1", token: "aa01")
-            try await world.orchestrator.segments.takeAnnouncements()
-            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
-            let slots = WorkerSlots(count, wakeUps: world.orchestrator.wakeUps)
+            try await world.orchestrator.deliveryStore.segments.takeAnnouncements()
+            let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 1).first)
+            let slots = WorkerSlots(count, wakeUps: world.orchestrator.deliveryStore.wakeUps)
             let slot = slots.take(holding: 1)
-            await SegmentWorker(orchestrator: world.orchestrator, slot: slot, lease: lease).run()
+            await SegmentWorker(room: world.orchestrator.delivery, slot: slot, lease: lease).run()
             #expect(world.recorder.take().count == 1)
             let given: Query = """
                 SELECT count(*) FROM segments WHERE lease_owner IS NULL AND lease_until IS NULL AND due_at <= clock_timestamp()

@@ -4,8 +4,6 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Orchestrator
-
 @Suite("Repeated work", .timeLimit(.minutes(1)))
 struct RepeatedWorkTests {
     private struct Broken: Error {}

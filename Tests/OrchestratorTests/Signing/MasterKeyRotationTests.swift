@@ -67,7 +67,7 @@ struct MasterKeyRotationTests {
                 logger: world.orchestrator.logger
             )
             #expect(try await rotation.pass() == MasterKeyRotation.Findings(unreadable: 1))
-            _ = try await world.orchestrator.signing.identity(of: world.app, .production)
+            _ = try await world.orchestrator.store.signing.identity(of: world.app, .production)
         }
     }
 }

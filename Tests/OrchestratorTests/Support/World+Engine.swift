@@ -4,6 +4,8 @@ import Postgres
 import TestSupport
 import Testing
 
+@testable import Delivery
+@testable import DeliveryStore
 @testable import Orchestrator
 @testable import Store
 
@@ -24,26 +26,26 @@ extension World {
             """,
             "UPDATE segments SET due_at = now() WHERE activity_key = \(activityKey) AND segment = 0",
         ])
-        let leases = try await orchestrator.segments.claim(limit: 1)
+        let leases = try await orchestrator.deliveryStore.segments.claim(limit: 1)
         let lease = try #require(leases.first)
         while let place = try await snapshot(of: activityKey)?.enrolment {
-            _ = try await orchestrator.enrolStretch(after: place, under: lease)
+            _ = try await orchestrator.deliveryStore.enrolStretch(after: place, under: lease)
         }
-        try await orchestrator.segments.release(lease)
+        try await orchestrator.deliveryStore.segments.release(lease)
     }
 
     /// Turns the next stretch of an audience into starts, and says whether there is more.
     func enrolStretch(under lease: SegmentLease) async throws -> Bool {
         let place = try #require(try await snapshot(of: lease.activityKey)?.enrolment)
-        return try await orchestrator.enrolStretch(after: place, under: lease).rest != nil
+        return try await orchestrator.deliveryStore.enrolStretch(after: place, under: lease).rest != nil
     }
 
     /// The claims of starts with the newest change, as a worker makes them that looks now.
     func startClaims(under lease: SegmentLease) async throws -> StartClaims {
         let activity = try #require(try await snapshot(of: lease.activityKey))
-        let change = try #require(try await orchestrator.changes.stamped(activity.newest, under: lease))
+        let change = try #require(try await orchestrator.deliveryStore.changes.stamped(activity.newest, under: lease))
         return StartClaims(
-            orchestrator: orchestrator,
+            room: orchestrator.delivery,
             lease: lease,
             activity: activity,
             delivery: .tokens,

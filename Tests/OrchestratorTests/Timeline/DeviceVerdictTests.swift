@@ -3,7 +3,6 @@ import APNSTransport
 import ActivityModel
 import Testing
 
-@testable import Orchestrator
 @testable import Record
 
 /// What is known of a device, and what a person who asks is told.

@@ -2,7 +2,6 @@ import APITypes
 import ActivityModel
 import Testing
 
-@testable import Orchestrator
 @testable import Record
 
 @Suite("The words of entries")

@@ -189,7 +189,7 @@ struct ExplainLives {
                 World.game: StartTokenRequest(token: try #require(PushToken(hex: life.startToken)))
             ]
         }
-        _ = try await world.orchestrator.putDevice(world.app, DeviceID(stored: life.device), request)
+        _ = try await world.orchestrator.intake.putDevice(world.app, DeviceID(stored: life.device), request)
     }
 
     /// The policy lets two start.
@@ -217,7 +217,7 @@ struct ExplainLives {
         try await world.start(to: devices(where: \.failure.isWanted)) { $0.contentState["clock"] = "45:00" }
         let taken = devices { $0.failure == .takenOut }
         if !taken.devices.isEmpty {
-            _ = try await world.orchestrator.changeAudience(
+            _ = try await world.orchestrator.intake.changeAudience(
                 world.app,
                 ActivityID(stored: "final"),
                 AudienceRequest(remove: taken)

@@ -3,8 +3,6 @@ import OrchestratorTestSupport
 import Testing
 import ActivityModel
 
-@testable import Orchestrator
-
 @Suite("What explain says of silent failures", .timeLimit(.minutes(5)))
 struct ExplainLivesTests {
     /// How many lives there are. docs/internals/testing.md has the table of 5,000.

@@ -105,7 +105,7 @@ struct RequestOriginTests {
             for number in 2...3 {
                 var request = UpdateRequest(contentState: World.state(Int64(number)))
                 request.at = Instant(unixSeconds: 4_000_000_000)
-                let answer = try await world.orchestrator.update(
+                let answer = try await world.orchestrator.intake.update(
                     world.app,
                     ActivityID(stored: "final"),
                     request,

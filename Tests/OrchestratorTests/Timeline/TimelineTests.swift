@@ -6,6 +6,7 @@ import Postgres
 import TestSupport
 import Testing
 
+@testable import Delivery
 @testable import Orchestrator
 @testable import Record
 @testable import Store

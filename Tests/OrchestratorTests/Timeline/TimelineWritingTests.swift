@@ -8,6 +8,7 @@ import ServiceLifecycle
 import TestSupport
 import Testing
 
+@testable import Delivery
 @testable import Orchestrator
 @testable import Store
 
@@ -135,7 +136,7 @@ struct TimelineWritingTests {
             let key = try #require(try await world.number("SELECT activity_key FROM activities"))
             let before = try await world.word("SELECT clock_timestamp()::text")
             // As if the database had been away for an hour.
-            world.orchestrator.timeline.giveBack(
+            world.orchestrator.store.timeline.giveBack(
                 .init(rows: [TimelineRow(.push, activityKey: key, at: .now - .seconds(3_600))])
             )
             await #expect(throws: Problem.self) { try await world.update(score: 1) { $0.contentState = [:] } }
@@ -180,7 +181,7 @@ struct TimelineWritingTests {
     func failures() async throws {
         try await withWorld { world in
             try await world.start(alert: nil)
-            let timeline = world.orchestrator.timeline
+            let timeline = world.orchestrator.store.timeline
             await #expect(throws: Problem.self) { try await world.update(score: 1) { $0.contentState = [:] } }
             try await world.database.execute("ALTER TABLE timeline RENAME TO elsewhere")
             await #expect(throws: PostgresError.self) { try await world.writeTimeline() }
@@ -323,7 +324,7 @@ extension World {
     /// Writes what the timeline has taken down so far, as the daemon does a moment later.
     func writeTimeline(_ logger: Logger? = nil) async throws {
         try await TimelineWriter(
-            timeline: orchestrator.timeline,
+            timeline: orchestrator.store.timeline,
             database: database,
             logger: logger ?? orchestrator.logger
         ).write()

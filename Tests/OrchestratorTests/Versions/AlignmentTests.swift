@@ -8,6 +8,8 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import Delivery
+@testable import Intake
 @testable import Orchestrator
 @testable import Store
 
@@ -269,10 +271,10 @@ struct AlignmentTests {
                 }
                 if step == 3 { await meanwhile.pass() }
             }
-            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
-            let range = try #require(try await world.orchestrator.segments.look(lease)).progress.range
+            let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 1).first)
+            let range = try #require(try await world.orchestrator.deliveryStore.segments.look(lease)).progress.range
             let worker = VersionSettlement(
-                orchestrator: world.sibling(behind: gate).orchestrator,
+                room: world.sibling(behind: gate).orchestrator.delivery,
                 lease: lease,
                 range: range
             )
@@ -282,7 +284,7 @@ struct AlignmentTests {
             try await world.updateBoth(score: 3)
             meanwhile.open()
             try await settlement
-            try await world.orchestrator.segments.release(lease)
+            try await world.orchestrator.deliveryStore.segments.release(lease)
             try await world.pass(5)
             try await world.settle()
             #expect(world.recorder.pushes(to: "aa01").map(\.score) == [3])
@@ -308,7 +310,7 @@ struct AlignmentTests {
                     )
                 )
             }
-            let answers = try await world.orchestrator.accept(cards).map { try $0.get() }
+            let answers = try await world.orchestrator.intake.accept(cards).map { try $0.get() }
             #expect(answers.map(\.deviceID.rawValue) == ["d1", "d2", "d3", "d4"])
             #expect(answers.map(\.state) == [.withheld, .due, .due, .withheld])
         }

@@ -8,6 +8,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import Intake
 @testable import Orchestrator
 
 /// A type is believed for a second: another daemon may have registered a version of it meanwhile.
@@ -89,14 +90,14 @@ struct OutdatedTypeTests {
                     request: SubscriptionRequest(.updateToken(token), environment: .production)
                 )
             }
-            let facts = try await world.orchestrator.facts(of: cards.map(\.name)).map { try $0.get() }
+            let facts = try await world.orchestrator.intake.facts(of: cards.map(\.name)).map { try $0.get() }
             let reports = zip(cards, facts).map { card, facts in
-                CardReport(card: card, facts: facts, orchestrator: outdated.orchestrator)
+                CardReport(card: card, facts: facts, registry: outdated.orchestrator.registry)
             }
             let answers = try await ReportGroup.accept(
                 reports,
                 in: outdated.database,
-                waking: outdated.orchestrator.wakeUps
+                waking: outdated.orchestrator.deliveryStore.wakeUps
             )
             for place in [0, 2] { #expect(throws: OutdatedType.self) { try answers[place].get() } }
             #expect(try answers[1].get().state == .due)

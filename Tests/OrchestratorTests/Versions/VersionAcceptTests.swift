@@ -8,6 +8,7 @@ import Record
 import TestSupport
 import Testing
 
+@testable import Intake
 @testable import Orchestrator
 @testable import Registry
 @testable import Store
@@ -68,7 +69,7 @@ struct VersionAcceptTests {
                     request: SubscriptionRequest(.updateToken(try #require(PushToken(hex: token))))
                 )
             }
-            for answer in await world.orchestrator.accept(cards) { _ = try answer.get() }
+            for answer in await world.orchestrator.intake.accept(cards) { _ = try answer.get() }
             try await world.settle()
             #expect(try await world.subscription("new") == "riding")
             #expect(try await world.subscription("old") == "withheld")
@@ -181,7 +182,7 @@ struct VersionAcceptTests {
                 try await world.start(to: World.devices("d1")) { $0.contentState["clock"] = "0" }
                 try await world.updateNew(1)
                 let request = AudienceRequest(add: World.devices("old"))
-                _ = try await world.orchestrator.changeAudience(world.app, ActivityID(stored: "final"), request)
+                _ = try await world.orchestrator.intake.changeAudience(world.app, ActivityID(stored: "final"), request)
                 try await world.settle()
                 #expect(try await world.startState("old") == "withheld")
                 try await world.updateBoth(score: 2)
@@ -205,7 +206,12 @@ struct VersionAcceptTests {
             try await world.start("later", to: World.devices("old")) { $0.startsAt = Instant("2100-01-01T00:00:00Z") }
             let update = UpdateRequest(contentState: ["score": 1, "clock": "1", "note": 1])
             let later = try await refusingVersions {
-                _ = try await world.orchestrator.update(world.app, ActivityID(stored: "later"), update, origin: nil)
+                _ = try await world.orchestrator.intake.update(
+                    world.app,
+                    ActivityID(stored: "later"),
+                    update,
+                    origin: nil
+                )
             }
             #expect(later == [1])
         }
@@ -240,7 +246,7 @@ struct VersionAcceptTests {
             #expect(
                 try await refusingVersions {
                     let id = ActivityID(stored: "for-old")
-                    _ = try await world.orchestrator.update(world.app, id, update, origin: nil)
+                    _ = try await world.orchestrator.intake.update(world.app, id, update, origin: nil)
                 } == [1]
             )
             try await world.settle()
@@ -262,12 +268,12 @@ struct VersionAcceptTests {
             var request = UpdateRequest(contentState: World.state(7))
             later(&request)
             let id = ActivityID(stored: "final")
-            _ = try await world.orchestrator.update(world.app, id, request, origin: nil)
+            _ = try await world.orchestrator.intake.update(world.app, id, request, origin: nil)
             try await world.follow("old", token: "aa01")
             let again = request
             #expect(
                 try await refusingVersions {
-                    _ = try await world.orchestrator.update(world.app, id, again, origin: nil)
+                    _ = try await world.orchestrator.intake.update(world.app, id, again, origin: nil)
                 } == [1]
             )
             _ = try await world.database.execute("UPDATE schedules SET due_at = now()")

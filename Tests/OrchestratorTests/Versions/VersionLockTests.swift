@@ -6,8 +6,6 @@ import Postgres
 import TestSupport
 import Testing
 
-@testable import Orchestrator
-
 /// Two transactions that would not see each other, the first halted when all of it is done but its commit.
 @Suite("Who decides by what another is about to commit waits for it", .timeLimit(.minutes(2)))
 struct VersionLockTests {

@@ -7,8 +7,6 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Orchestrator
-
 @Suite("Registrations, changes and versions at the same moment", .timeLimit(.minutes(5)))
 struct VersionRaceTests {
     /// What a phone with an app version can decode, said apart from the code that is tried.

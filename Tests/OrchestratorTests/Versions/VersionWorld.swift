@@ -50,7 +50,7 @@ extension World {
         if let token {
             request.startTokens = [Self.game: StartTokenRequest(token: try #require(PushToken(hex: token)))]
         }
-        _ = try await orchestrator.putDevice(self.app, DeviceID(stored: device), request)
+        _ = try await orchestrator.intake.putDevice(self.app, DeviceID(stored: device), request)
     }
 
     /// What the older app decodes, and the newer one does not.

@@ -280,7 +280,7 @@ struct WithheldTests {
             try await startNew(in: world)
             try await world.install("1.4", on: "tablet", token: "a1", os: "17.1.2")
             let request = AudienceRequest(add: World.devices("tablet"))
-            _ = try await world.orchestrator.changeAudience(world.app, ActivityID(stored: "final"), request)
+            _ = try await world.orchestrator.intake.changeAudience(world.app, ActivityID(stored: "final"), request)
             try await world.follow("old", token: "aa01")
             try await world.settle()
             #expect(try await world.tables.starts().map(\.reason) == ["needs_ios_17_2"])
@@ -320,7 +320,7 @@ struct WithheldTests {
             try await world.follow("old", token: "aa01")
             try await world.settle()
             let last: JSONObject = ["score": 9, "clock": "90:00", "note": 1]
-            _ = try await world.orchestrator.end(
+            _ = try await world.orchestrator.intake.end(
                 world.app,
                 ActivityID(stored: "final"),
                 EndRequest(contentState: isGiven ? last : nil),
@@ -365,7 +365,11 @@ struct WithheldTests {
         try await withWorld { world in
             try await startNew(in: world)
             try await world.follow("old", token: "aa01")
-            try await world.orchestrator.unsubscribe(world.app, ActivityID(stored: "final"), DeviceID(stored: "old"))
+            try await world.orchestrator.intake.unsubscribe(
+                world.app,
+                ActivityID(stored: "final"),
+                DeviceID(stored: "old")
+            )
             try await world.settle()
             let pushes = world.recorder.take()
             #expect(pushes.map(\.destination) == ["aa01"])

@@ -213,7 +213,7 @@ struct WebhookDeliveryTests {
             try await change(world, 0...1)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { await daemon.partitions.run() }
-                group.addTask { await daemon.dueWork.run() }
+                group.addTask { await daemon.deliveryStore.dueWork.run() }
                 group.addTask { await WebhookDuty(daemon.webhookRoom, interval: .milliseconds(20)).run() }
                 try await eventually(
                     "both are asked, and one has answered",

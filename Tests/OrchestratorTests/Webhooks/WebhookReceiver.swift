@@ -2,7 +2,6 @@ import Cryptography
 import JSON
 import Synchronization
 
-@testable import Orchestrator
 @testable import Webhooks
 
 /// A sender that writes down what is posted, and answers what the test says: first the answers in line, then 200.

@@ -79,7 +79,7 @@ struct WebhookTakeoverTests {
                 }
                 #expect(heir.partitions.owned.count == 64 && dying.partitions.owned.isEmpty)
                 try await withThrowingTaskGroup(of: Void.self) { duty in
-                    duty.addTask { await heir.dueWork.run() }
+                    duty.addTask { await heir.deliveryStore.dueWork.run() }
                     duty.addTask { await WebhookDuty(heir.webhookRoom, interval: .milliseconds(20)).run() }
                     try await eventually(
                         "all have arrived",

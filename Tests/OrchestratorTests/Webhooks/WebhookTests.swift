@@ -7,7 +7,6 @@ import Postgres
 import Store
 import Testing
 
-@testable import Orchestrator
 @testable import Webhooks
 
 @Suite("Webhooks", .timeLimit(.minutes(2)))

@@ -67,7 +67,7 @@ struct FanOut: Sendable {
             let began = ContinuousClock.now
             let request = UpdateRequest(contentState: Scene.state(round))
             try await Callers(count: min(activities, Self.mostCallers)).run(1...activities) { number in
-                _ = try await daemon.orchestrator.update(Scene.app, Scene.activity(number), request, origin: nil)
+                _ = try await daemon.orchestrator.intake.update(Scene.app, Scene.activity(number), request, origin: nil)
             }
             let answers = await daemon.sender.waitForAnswers(pushes)
             let ended = try await scene.work(

@@ -80,7 +80,7 @@ struct Latency: Sendable {
                 let time = began + .seconds(1) / rate * number
                 try await Task.sleep(until: time, tolerance: .zero, clock: .continuous)
                 group.addTask {
-                    _ = try await orchestrator.update(
+                    _ = try await orchestrator.intake.update(
                         Scene.app,
                         Scene.activity(number),
                         UpdateRequest(contentState: Scene.state(number)),

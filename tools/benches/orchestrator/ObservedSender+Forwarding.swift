@@ -1,7 +1,6 @@
 import APNSTransport
 import ActivityModel
 import Channels
-import Orchestrator
 
 /// What is not observed goes on as it came.
 extension ObservedSender {

@@ -1,6 +1,6 @@
 import APNSTransport
 import ActivityModel
-import Orchestrator
+import Delivery
 import Synchronization
 
 /// The transport, with a note of when its answers came.

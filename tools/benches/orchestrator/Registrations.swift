@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import BenchSupport
+import Intake
 import Orchestrator
 
 /// Update tokens that are reported for the first time, each of which is owed the newest state.
@@ -58,7 +59,12 @@ struct Registrations: Sendable {
             return SubscriptionRequest(.updateToken(token), generation: 1, environment: .production)
         }
         guard numbers.count > 1 else {
-            _ = try await orchestrator.subscribe(Scene.app, Scene.first, Scene.device(numbers.lowerBound), requests[0])
+            _ = try await orchestrator.intake.subscribe(
+                Scene.app,
+                Scene.first,
+                Scene.device(numbers.lowerBound),
+                requests[0]
+            )
             return
         }
         let operations = zip(numbers, requests).map { number, request in
@@ -67,7 +73,7 @@ struct Registrations: Sendable {
                 idempotency: nil
             )
         }
-        for result in await orchestrator.batch(Scene.app, operations, origin: nil) { _ = try result.get() }
+        for result in await orchestrator.intake.batch(Scene.app, operations, origin: nil) { _ = try result.get() }
     }
 
     /// 80 bytes that no other number has.

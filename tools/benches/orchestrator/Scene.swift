@@ -63,7 +63,7 @@ struct Scene: Sendable {
     /// what it knows of those that it has started.
     func startActivities(upTo count: Int) async throws {
         try await Callers(count: 64).run(2...count) { number in
-            _ = try await orchestrator.start(Self.app, Self.activity(number), Self.start, origin: nil)
+            _ = try await orchestrator.intake.start(Self.app, Self.activity(number), Self.start, origin: nil)
         }
     }
 
@@ -81,7 +81,7 @@ struct Scene: Sendable {
             TypeRequest(source: .schemas(attributes: object, contentState: object)),
             force: false
         )
-        _ = try await orchestrator.start(Self.app, Self.first, Self.start, origin: nil)
+        _ = try await orchestrator.intake.start(Self.app, Self.first, Self.start, origin: nil)
         _ = try await work(
             until: "SELECT every(completed_revision = 1 AND lease_owner IS NULL) FROM segments",
             "the start is served",

@@ -1,5 +1,6 @@
 import APITypes
 import BenchSupport
+import Intake
 import Orchestrator
 
 /// One update of each of many activities with one device, by the daemon that has started them a moment before, and has
@@ -64,11 +65,11 @@ struct SingleUpdates: Sendable {
     private func update(_ numbers: ClosedRange<Int>, through orchestrator: Orchestrator) async throws {
         let requests = numbers.map { (Scene.activity($0), UpdateRequest(contentState: Scene.state($0))) }
         guard numbers.count > 1 else {
-            _ = try await orchestrator.update(Scene.app, requests[0].0, requests[0].1, origin: nil)
+            _ = try await orchestrator.intake.update(Scene.app, requests[0].0, requests[0].1, origin: nil)
             return
         }
         let operations = requests.map { KeyedOperation(BatchOperation(.update($0, $1)), idempotency: nil) }
-        for result in await orchestrator.batch(Scene.app, operations, origin: nil) { _ = try result.get() }
+        for result in await orchestrator.intake.batch(Scene.app, operations, origin: nil) { _ = try result.get() }
     }
 }
 

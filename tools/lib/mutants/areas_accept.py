@@ -3,7 +3,7 @@
 from mutant import Area
 
 accept = Area("accept", "^OrchestratorTests[.](Accept|Batch|ScheduleTests|Pacing|RoutineChange)")
-GROUP = "Orchestrator/Intake/ChangeGroup.swift"
+GROUP = "Intake/ChangeGroup.swift"
 accept.expression("riding-alert-is-not-measured", GROUP, "[change.command.alert, place.ridingAlert].compactMap { $0 } + place.openBarrierAlerts",
                   "[change.command.alert].compactMap { $0 } + place.openBarrierAlerts")
 accept.expression("barrier-alerts-are-not-measured", GROUP, "[change.command.alert, place.ridingAlert].compactMap { $0 } + place.openBarrierAlerts",
@@ -17,12 +17,12 @@ accept.expression("schedule-is-not-settled", GROUP, "!settled.isEmpty", "false",
 accept.statement("accepted-is-forgotten-within-a-group", GROUP, "place.accepted(change)")
 accept.expression("least-ring-is-not-asked", GROUP, "row.completed < known.completed", "row.completed > known.completed")
 
-accept.string("open-barriers-are-not-counted", "Orchestrator/Intake/StandingRow.swift", "g.completed_revision < a.revision", "false")
+accept.string("open-barriers-are-not-counted", "Intake/StandingRow.swift", "g.completed_revision < a.revision", "false")
 accept.expression("a-locked-activity-holds-up-its-group", GROUP, 'isPatient ? "" : "SKIP LOCKED"', '""')
 
 new_starts = Area("new-starts", "^OrchestratorTests[.](StartGroup|StartRequest|Batch|CountedAnswer|OutdatedType|ChannelMaking|ChannelPool)")
-STARTED = "Orchestrator/Intake/StartGroup.swift"
-START_ROWS = "Orchestrator/Intake/StartRows.swift"
+STARTED = "Intake/StartGroup.swift"
+START_ROWS = "Intake/StartRows.swift"
 new_starts.expression("one-id-is-inserted-twice", STARTED, "names.insert(command.start.name).inserted", "true")
 new_starts.expression("one-key-is-used-twice", STARTED, "kept.claim(key)", "true", at="guard kept.claim(key) else")
 new_starts.statement("answers-are-not-kept", STARTED, "if let key { kept.keep(draft, for: key, status: status, uncounted: activityKey) }")
@@ -34,7 +34,7 @@ new_starts.expression("waiting-starts-wake-nobody", STARTED, "activities.contain
 new_starts.query("halted-channel-is-handed-over", START_ROWS, " AND n.may_be_made", "")
 new_starts.query("pooled-channel-gives-work", START_ROWS, "u.is_live AND n.is_wanted AS is_due", "u.is_live AS is_due")
 new_starts.expression("more-channels-are-leased-than-there-is-room", START_ROWS, "room > 0", "true")
-new_starts.expression("large-audience-holds-up-others", "Orchestrator/Intake/RequestedStart.swift",
+new_starts.expression("large-audience-holds-up-others", "Intake/RequestedStart.swift",
                       "audience.users.count + audience.devices.count + audience.topics.count <= Self.mostMembers", "true")
 
 idempotency = Area("idempotency", "^OrchestratorTests[.](Idempot|Batch|CountedAnswer|GroupedWork|ActivityDeletion)")
@@ -48,11 +48,11 @@ idempotency.expression("deletion-race-is-an-error", KEPT, 'error.sqlState == "23
 idempotency.expression("group-does-not-see-its-answers", GROUP, "try kept.answer(to: key)", "nil")
 idempotency.statement("group-keeps-no-answers", GROUP, "if let key = command.idempotencyKey { kept.keep(given.answer, for: key) }")
 
-idempotency.expression("what-is-locked-is-answered", "Orchestrator/Intake/Grouping/GroupedWork.swift", "!isPatient", "false", at="butLocked: !isPatient")
+idempotency.expression("what-is-locked-is-answered", "Intake/Grouping/GroupedWork.swift", "!isPatient", "false", at="butLocked: !isPatient")
 idempotency.expression("what-is-held-waits-for-the-next-pass", "Orchestrator/Retention/ActivityDeletion.swift", "$0.mayGo && !$0.isFree", "false")
 
 groups = Area("groups", "^OrchestratorTests[.]GroupQueueTests|^OrchestratorTests[.]GroupedWorkTests")
-QUEUE = "Orchestrator/Intake/Grouping/GroupQueue.swift"
+QUEUE = "Intake/Grouping/GroupQueue.swift"
 groups.expression("further-groups-are-small", QUEUE, "max(elementsUnderWay, rules.worthALane)", "rules.worthALane")
 groups.expression("further-groups-wait-for-as-many", QUEUE, "2 * rules.worthALane", "Int.max")
 groups.statement("carried-out-elements-stay-under-way", QUEUE, "elementsUnderWay -= group.elements.count")
@@ -71,12 +71,12 @@ schedules.query("ended-activity-begins", RUNNER, " AND a.state = 'scheduled'", "
                 equivalent="who ends an activity cancels its schedules in the same transaction, so none is pending then")
 schedules.query("cancelled-start-runs", RUNNER, " AND state = 'pending'", "",
                 at="WHERE schedule_id = \\(scheduleID)::uuid AND state = 'pending'")
-SILENCE = "Orchestrator/Schedules/SilenceLimit.swift"
+SILENCE = "Intake/SilenceLimit.swift"
 schedules.string("silence-begins-at-the-start", SILENCE, "c.accepted_at, a.started_at", "a.started_at")
 schedules.string("silence-is-always-over", SILENCE, "\\(limit) <= clock_timestamp()", "true")
 
 reports = Area("reports", "^OrchestratorTests[.](.*Report|NextCard|PendingCard|CardWatcher|Rotation|CatchUp|DeviceTests|Reinstall|Alignment|Withheld)")
-ROWS = "Orchestrator/Intake/Reports/ReportRows.swift"
+ROWS = "Intake/Reports/ReportRows.swift"
 reports.string("older-generation-counts", ROWS, "s.generation <= \\(newGeneration(kind))", "true")
 reports.string("any-other-card-replaces", ROWS, "s.state IN ('over', 'dead') AND \\(namesOtherCard)", "\\(namesOtherCard)")
 reports.expression("report-without-generation-sets-it", ROWS, 'kind.hasGeneration ? "EXCLUDED.generation" : "s.generation"', '"EXCLUDED.generation"')
@@ -87,7 +87,7 @@ reports.query("expired-card-is-served", ROWS, "CASE WHEN is_over THEN 'over' WHE
 reports.query("pending-card-is-served", ROWS, "AND a.state <> 'ended'\n", "AND false\n")
 reports.query("end-is-kept-from-a-pending-card", ROWS, "AND a.state <> 'ended'\n", "\n")
 reports.string("begun-card-is-taken-for-the-same", ROWS, "((s.pending_since IS NULL) = (EXCLUDED.pending_since IS NULL))", "true")
-reports.expression("pending-card-is-not-announced", "Orchestrator/Intake/Reports/ReportGroup.swift", "!pending.isEmpty", "false")
+reports.expression("pending-card-is-not-announced", "Intake/Reports/ReportGroup.swift", "!pending.isEmpty", "false")
 reports.query("leaving-is-forgotten", ROWS, "leaving = s.leaving AND (s.state = 'waiting_for_token'\n", "leaving = false AND (s.state = 'waiting_for_token'\n")
 DEVICES = "Registry/Devices/RegistrationGroup.swift"
 reports.query("older-start-token-replaces", DEVICES, "report.generation >= known.generation", "true")
@@ -100,21 +100,21 @@ reports.expression("new-installation-counts-on", DEVICES, "row[\"is_new_installa
 reports.expression("new-app-version-is-not-seen", DEVICES, "row[\"changed_app\"]", "false", at="changedApp: try row[\"changed_app\"]")
 
 topics = Area("topics", "^OrchestratorTests[.]Topic")
-STARTS = "Orchestrator/Intake/Reports/ReportedStarts.swift"
-LEAVING = "Orchestrator/Intake/Reports/LeavingCards.swift"
+STARTS = "Intake/Reports/ReportedStarts.swift"
+LEAVING = "DeliveryStore/Cards/LeavingCards.swift"
 topics.query("card-of-a-lost-answer-stays", STARTS, "WHEN NOT r.was_sent", "WHEN true")
 topics.query("card-of-the-app-ends", STARTS, " OR (r.was_cancelled AND r.is_own)", "")
 topics.query("late-end-keeps-who-is-back", STARTS, "SET state = CASE WHEN r.is_forgotten", "SET state = CASE WHEN false")
 topics.query("late-end-leaves-a-row", LEAVING, "due_at = NULL, reason = NULL, revision = NULL", "due_at = NULL, reason = NULL")
-topics.query("repeat-forgets-its-revision", "Orchestrator/Sending/Starts/StartClaims.swift", "WHEN r.attempts <= s.attempts THEN s.revision ", "")
+topics.query("repeat-forgets-its-revision", "Delivery/Starts/StartClaims.swift", "WHEN r.attempts <= s.attempts THEN s.revision ", "")
 topics.query("end-of-an-app-started-card-keeps-who-is-back", STARTS, "coalesce(c.leaving AND c.state = 'due', true)", "coalesce(c.leaving AND c.state = 'due', r.was_sent)")
 topics.query("backend-ends-until-the-next-follow", STARTS, "WHEN c.state IS NOT NULL THEN c.leaving AND r.was_cancelled", "WHEN c.state IS NOT NULL THEN c.leaving")
-topics.query("end-forgets-a-new-token", "Orchestrator/Sending/Destination.swift", "AND s.update_token = d.token AND s.leaving", "AND s.leaving")
+topics.query("end-forgets-a-new-token", "DeliveryStore/Cards/Destination.swift", "AND s.update_token = d.token AND s.leaving", "AND s.leaving")
 topics.query("card-of-a-follower-ends", STARTS, "AND NOT ", "OR NOT ", at="AND NOT \\(unescaped: AudienceCoverage.condition)")
 topics.query("reported-end-keeps-who-is-back", STARTS, "WHEN r.has_ended THEN r.was_cancelled", "WHEN r.has_ended THEN false")
 topics.query("report-settles-who-left", STARTS, "UPDATE starts AS s SET state = 'cancelled', revision", "UPDATE starts AS s SET state = 'settled', revision")
 topics.query("report-takes-an-end-back", ROWS, "OR ((EXCLUDED.leaving OR ", "OR ((false OR ")
-topics.query("answer-settles-who-left", "Orchestrator/Sending/Starts/StartResults.swift", "AND c.leaving AND c.state = 'waiting_for_token'", "AND false")
+topics.query("answer-settles-who-left", "Delivery/Starts/StartResults.swift", "AND c.leaving AND c.state = 'waiting_for_token'", "AND false")
 FOLLOWS = "Registry/Topics/TopicRows.swift"
 topics.query("change-is-not-seen", FOLLOWS, "f.topics <> r.topics", "f.topics = r.topics")
 topics.query("card-ends-by-the-change-of-another", FOLLOWS, "m.topic = ANY(c.removed)", "true")
@@ -122,7 +122,7 @@ topics.query("who-is-left-out-keeps-the-card", FOLLOWS, " OR m.except_topics && 
 topics.expression("every-change-is-of-the-first-device", FOLLOWS, "Int64(place + 1)", "Int64(1)")
 topics.expression("new-device-follows-nothing", DEVICES, "effects[place] == nil", "false", at="else if effects[place] == nil, let topics")
 topics.expression("kept-topics-are-removed", "Registry/Topics/TopicChange.swift", "!patterns.contains { $0.matches(topic) }", "false")
-ENROLMENT = "Orchestrator/Intake/Orchestrator+Enrolment.swift"
+ENROLMENT = "DeliveryStore/Starts/DeliveryStore+Enrolment.swift"
 topics.string("many-named-topics-are-cut", ENROLMENT, "CASE WHEN count(*) < ", "CASE WHEN count(*) <= ")
 topics.string("few-named-topics-are-not-looked-up", ENROLMENT, "FROM unnest(n.topics) AS t(topic)", "FROM unnest(NULL::text[]) AS t(topic)")
 topics.string("many-topics-of-users-are-not-looked-up", ENROLMENT, "WHERE n.topics IS NULL AND f.bundle_id = d.bundle_id", "WHERE false AND f.bundle_id = d.bundle_id")

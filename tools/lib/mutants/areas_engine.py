@@ -2,7 +2,6 @@
 
 from mutant import Area
 
-SENDING = "Orchestrator/Sending"
 
 ownership = Area("ownership", "^OrchestratorTests[.](Ownership|PartitionKeeper)")
 OWNERSHIP = "Ownership/Ownership.swift"
@@ -13,7 +12,7 @@ ownership.expression("keeps-what-another-owns", OWNERSHIP, "row.epoch != held[ro
 ownership.query("claims-over-another-claim", "Ownership/OwnershipStore.swift", "p.epoch = EXCLUDED.epoch - 1", "true")
 
 leases = Area("leases", "^OrchestratorTests[.](Lease|SmallRing|PlainBroadcast|WorkerSlot|AcceptedWork|StampLock|GroupSize)")
-STORE = f"{SENDING}/SegmentStore.swift"
+STORE = "DeliveryStore/Segments/SegmentStore.swift"
 leases.string("lapsed-lease-is-kept", STORE, "\\(s).lease_until < now()", "false")
 leases.string("lease-of-a-later-clock-is-kept", STORE, "OR \\(s).lease_until > clock_timestamp() + interval '\\(most) milliseconds'", "")
 leases.query("early-segments-are-claimed", STORE, "segment <= 0 AND due_at <= now()", "segment <= 0")
@@ -24,22 +23,22 @@ leases.expression("stores-without-a-lease", STORE, "results[statements.count].af
 leases.expression("exceptions-without-a-lease", STORE, "results.last?.isEmpty == false", "true")
 leases.query("announced-work-is-overlooked", STORE, "wakes = s.wakes + 1", "wakes = s.wakes",
              at="wakes = s.wakes + 1\n                FROM woken")
-leases.query("small-ring-is-not-on-record", f"{SENDING}/ChangeStore.swift", "is_sent = true", "is_sent = c.is_sent", at="UPDATE changes AS c SET is_sent = true")
-BROADCAST = f"{SENDING}/Broadcasts/PlainBroadcast.swift"
-leases.string("plain-broadcast-jumps-over-alerts", f"{SENDING}/SmallRings/RoutineUpdate.swift", "AND NOT ", "AND false AND ",
+leases.query("small-ring-is-not-on-record", "DeliveryStore/Changes/ChangeStore.swift", "is_sent = true", "is_sent = c.is_sent", at="UPDATE changes AS c SET is_sent = true")
+BROADCAST = "DeliveryStore/SmallSegments/PlainBroadcast.swift"
+leases.string("plain-broadcast-jumps-over-alerts", "DeliveryStore/SmallSegments/RoutineUpdate.swift", "AND NOT ", "AND false AND ",
               at="AND NOT \\(isStateAlone(\"n\"))")
-leases.query("plain-broadcast-merges-over-a-ring", f"{SENDING}/ChangeStore.swift", "min(coalesce(o.lap_revision, o.completed_revision + 1))", "u.newer")
+leases.query("plain-broadcast-merges-over-a-ring", "DeliveryStore/Changes/ChangeStore.swift", "min(coalesce(o.lap_revision, o.completed_revision + 1))", "u.newer")
 leases.statement("plain-broadcast-merges-nothing", BROADCAST, "guard change.revision > begun + 1 else { return nil }", "return nil")
-leases.statement("refused-for-good-is-repeated", f"{SENDING}/Broadcasts/SegmentGroup+Broadcasts.swift",
+leases.statement("refused-for-good-is-repeated", "Delivery/Broadcasts/SegmentGroup+Broadcasts.swift",
                  "if consequence == .refused { return try await passOver(broadcast, outcome) }")
 leases.query("plain-broadcast-forgets-late-starts", BROADCAST, "(starts_until IS NULL OR starts_until > clock_timestamp())", "true")
 leases.query("broadcast-rests-over-new-work", BROADCAST, "s.wakes <> u.wakes", "false")
 leases.query("broadcast-without-a-lease", BROADCAST, "s.lease_owner = u.owner::uuid", "true", at="AND s.lease_owner = u.owner::uuid")
-ENDINGS = f"{SENDING}/LeaseEndings.swift"
+ENDINGS = "DeliveryStore/Segments/LeaseEndings.swift"
 leases.expression("rests-over-new-work", ENDINGS, "wakesSeen", "nil", at='failures: "0",\n            ifStill: wakesSeen')
 leases.expression("pauses-over-new-work", ENDINGS, "wakesSeen", "nil", at="ending(lease, dueIn: delay, ifStill: wakesSeen)")
 leases.string("failures-are-not-counted", ENDINGS, "least(s.failures + 1, 1000)", "s.failures")
-ACCEPTED = "Orchestrator/Intake/AcceptedWork.swift"
+ACCEPTED = "Intake/AcceptedWork.swift"
 leases.string("a-leased-ring-is-taken", ACCEPTED, "s.lease_owner IS NULL AND ", "")
 leases.string("a-ring-that-filled-is-passed", ACCEPTED, "s.wakes IS NOT DISTINCT FROM w.empty_since", "w.empty_since IS NOT NULL")
 leases.query("accepted-work-is-not-due", ACCEPTED, "least(s.due_at, w.now)", "s.due_at")
@@ -47,7 +46,7 @@ leases.query("accepted-work-is-overlooked", ACCEPTED, "s.wakes + 1", "s.wakes")
 
 # With an old stamp a walk over a ring never ends, so that is tried on cards of their own.
 ageing = Area("stamping", "^OrchestratorTests[.]CatchUp")
-CHANGES = f"{SENDING}/ChangeStore.swift"
+CHANGES = "DeliveryStore/Changes/ChangeStore.swift"
 ageing.expression("old-stamp-leaves", CHANGES, "!Stamping.needsFreshStamp(age: age)", "true")
 
 stamping = Area("stamping", "^OrchestratorTests[.](StampLock|Lease|Division|Merge|Ring|CatchUp|ReportedAlert|ChannelTests|ScheduleTests)")
@@ -63,13 +62,13 @@ stamping.statement("stamps-twice", CHANGES, "if !anew, let change = stored.chang
 stamping.query("scheduled-start-goes-back", "Orchestrator/Schedules/ScheduleRunner.swift",
                "greatest(a.stamp + 1, floor(extract(epoch FROM clock_timestamp()))::int8)", "floor(extract(epoch FROM clock_timestamp()))::int8",
                equivalent="nothing is stamped before an activity begins, so the clock is above its stamp of 0")
-TURN = f"{SENDING}/Broadcasts/ChannelTurn.swift"
-CATCH_UP = f"{SENDING}/CatchUpTurn.swift"
+TURN = "Delivery/Broadcasts/ChannelTurn.swift"
+CATCH_UP = "Delivery/Workers/CatchUpTurn.swift"
 stamping.expression("repeat-under-the-alerts-stamp", TURN, "change.timestamp == channel.alertStamp", "false")
 stamping.expression("assured-under-the-alerts-stamp", CATCH_UP, "change.timestamp == progress.alertStamp", "false")
 
 walks = Area("walks", "^OrchestratorTests[.]Carousel")
-CAROUSEL = f"{SENDING}/Rings/Carousel.swift"
+CAROUSEL = "DeliveryStore/Segments/Carousel.swift"
 walks.expression("turns-to-the-same", CAROUSEL, "revision > begun", "revision >= begun")
 walks.statement("unsent-is-forgotten", CAROUSEL, "unsentAfter = sent\n", "\n")
 walks.expression("lap-from-the-beginning", CAROUSEL, "cursor", "0", at="lap = Lap(revision: revision, origin: cursor)")
@@ -83,10 +82,10 @@ walks.expression("served-is-passed", CAROUSEL, "min(revision, upcoming - 1)", "m
 walks.expression("served-settles-all", CAROUSEL, "settled < begun ? settled : nil", "nil")
 
 rings = Area("rings", "^OrchestratorTests[.](Ring|Merge|Division|ReportedAlert)")
-rings.query("due-cards-ride", f"{SENDING}/Rings/RingAhead.swift", "state = 'riding'", "state IN ('riding', 'due')")
-rings.expression("old-slices-leave", f"{SENDING}/Rings/RingAhead.swift", "now - readAt > Self.maximumAge", "false")
-rings.expression("walks-on-over-the-end", f"{SENDING}/Rings/RingWalk.swift", "look.mayGoOn", "true")
-WINDOW = f"{SENDING}/Rings/RingWindow.swift"
+rings.query("due-cards-ride", "Delivery/Rings/RingAhead.swift", "state = 'riding'", "state IN ('riding', 'due')")
+rings.expression("old-slices-leave", "Delivery/Rings/RingAhead.swift", "now - readAt > Self.maximumAge", "false")
+rings.expression("walks-on-over-the-end", "Delivery/Rings/RingWalk.swift", "look.mayGoOn", "true")
+WINDOW = "Delivery/Rings/RingWindow.swift"
 rings.expression("stores-when-nobody-was-reached", WINDOW, "part.exceptions.areAll", "false")
 rings.statement("stores-over-a-gap", WINDOW, "break", "continue", at="guard let some = slice.exceptions else { break }")
 rings.string("passed-is-all-behind-the-origin", "Store/Fragments/SegmentRows.swift", "\\(deviceKey) > \\(origin) AND \\(deviceKey) <= g.cursor", "\\(deviceKey) > \\(origin)")
@@ -103,61 +102,61 @@ merges.expression("barrier-is-left", CHANGES, "activity.isBarrierBegun && stored
 merges.expression("end-waits-for-a-barrier", CHANGES, "activity.isBarrierBegun && stored.lap != nil && activity.state != .ended",
                   "activity.isBarrierBegun && stored.lap != nil")
 merges.statement("caught-up-is-not-told-to-the-walk", CATCH_UP, "carousel.served(revision)")
-merges.statement("reached-is-not-told-to-the-walk", f"{SENDING}/Rings/RingProgress.swift", "if hasArrived { state.carousel.reached() }")
+merges.statement("reached-is-not-told-to-the-walk", "Delivery/Rings/RingProgress.swift", "if hasArrived { state.carousel.reached() }")
 
 barriers = Area("barrier-sending", "^OrchestratorTests[.](Boarding|CatchUp|Ring|Merge|Accept)")
-SNAPSHOT = f"{SENDING}/ActivitySnapshot.swift"
+SNAPSHOT = "DeliveryStore/Segments/ActivitySnapshot.swift"
 barriers.expression("walk-passes-barriers", SNAPSHOT, "state == .ended ? newest : barrier ?? newest", "newest")
 barriers.expression("end-behind-barriers", SNAPSHOT, "state == .ended ? newest : barrier ?? newest", "barrier ?? newest")
 barriers.query("every-change-is-a-barrier", SNAPSHOT, "c.must_deliver AND c.revision > begun.revision", "c.revision > begun.revision")
 barriers.expression("late-card-gets-the-last-barrier", CATCH_UP, "barriers.first { $0 > has }", "barriers.last { $0 > has }")
-barriers.string("every-open-change-is-a-barrier", "Orchestrator/Intake/StandingRow.swift", "b.must_deliver", "true", at="b.must_deliver AND b.revision")
-barriers.string("delivered-barriers-are-open", "Orchestrator/Intake/StandingRow.swift", " AND b.revision > g.completed_revision", "")
-barriers.expression("rule-makes-no-barrier", "Orchestrator/Intake/ChangeGroup.swift",
+barriers.string("every-open-change-is-a-barrier", "Intake/StandingRow.swift", "b.must_deliver", "true", at="b.must_deliver AND b.revision")
+barriers.string("delivered-barriers-are-open", "Intake/StandingRow.swift", " AND b.revision > g.completed_revision", "")
+barriers.expression("rule-makes-no-barrier", "Intake/ChangeGroup.swift",
                     "mustDeliver || (urgency == nil && rule?.mustDeliver == true)", "mustDeliver")
-DESTINATION = f"{SENDING}/Destination.swift"
+DESTINATION = "DeliveryStore/Cards/Destination.swift"
 barriers.query("barrier-ends-catching-up", DESTINATION, "SET due_at = clock_timestamp(), failures = 0", "SET due_at = NULL, state = 'riding', failures = 0")
 
 endings = Area("endings", "^OrchestratorTests[.](Ring|CatchUp|Broadcast|Audience|StartTests|StartTurn|Withheld)")
-endings.expression("broadcast-after-the-end", TURN, "try await orchestrator.segments.mayGoOn(lease, with: activity, isFirst: true)", "true",
-                   at="try await orchestrator.segments.mayGoOn(lease, with: activity, isFirst: true) else { return nil }")
-endings.expression("late-push-after-the-end", f"{SENDING}/TokenPushes.swift",
-                   "try await orchestrator.segments.mayGoOn(lease, with: activity, isFirst: start == 0)", "true")
-endings.query("start-after-the-end", f"{SENDING}/Starts/StartClaims.swift", " AND a.state = 'live'", "")
-endings.expression("content-for-those-who-cannot-decode", f"{SENDING}/TokenPushes.swift", "!push.destination.canDecode", "false")
+endings.expression("broadcast-after-the-end", TURN, "try await room.segments.mayGoOn(lease, with: activity, isFirst: true)", "true",
+                   at="try await room.segments.mayGoOn(lease, with: activity, isFirst: true) else { return nil }")
+endings.expression("late-push-after-the-end", "Delivery/Workers/TokenPushes.swift",
+                   "try await room.segments.mayGoOn(lease, with: activity, isFirst: start == 0)", "true")
+endings.query("start-after-the-end", "Delivery/Starts/StartClaims.swift", " AND a.state = 'live'", "")
+endings.expression("content-for-those-who-cannot-decode", "Delivery/Workers/TokenPushes.swift", "!push.destination.canDecode", "false")
 
 starts = Area("start-sending", "^OrchestratorTests[.](Start|Reported|Fallback|Enrolment|Rotation|Boarding)")
-CLAIMS = f"{SENDING}/Starts/StartClaims.swift"
+CLAIMS = "Delivery/Starts/StartClaims.swift"
 starts.string("waiting-card-is-a-report", CLAIMS, "card.state <> 'waiting_for_token' AND ", "")
 starts.query("devices-are-not-locked", CLAIMS, "FOR NO KEY UPDATE OF s, d SKIP LOCKED", "FOR NO KEY UPDATE OF s SKIP LOCKED")
 starts.query("renewal-stays", CLAIMS, "renewed = false", "renewed = s.renewed")
 starts.query("old-stamp-starts", CLAIMS, "clock_timestamp() - c.stamped_at <= ", "clock_timestamp() - clock_timestamp() <= ")
-STARTS = f"{SENDING}/Starts/StartTurn.swift"
+STARTS = "Delivery/Starts/StartTurn.swift"
 starts.expression("repeats-what-is-on-its-way", STARTS, "course.open.values.min()", "nil")
 starts.expression("batches-wait-for-no-answer", STARTS, "course.open.count < Self.batchesAtOnce", "true")
 starts.expression("older-content-goes-on", STARTS, "number == 0", "true", at="isFirst: number == 0")
-starts.expression("turn-of-starts-has-no-end", STARTS, "orchestrator.settings.uptime() >= end", "false")
-RESULTS = f"{SENDING}/Starts/StartResults.swift"
+starts.expression("turn-of-starts-has-no-end", STARTS, "room.settings.uptime() >= end", "false")
+RESULTS = "Delivery/Starts/StartResults.swift"
 starts.string("answer-of-an-older-claim", RESULTS, "s.claimed_at = r.claimed_at", "true")
 starts.string("answer-unsettles-a-report", RESULTS, " AND s.state = 'claimed'", "")
 starts.statement("unknown-is-sent-again-at-once", RESULTS, "return .unknown(outcome.words)", "return .notSent(outcome.words)")
 starts.string("older-start-token-dies", RESULTS, "t.registered_at > 'epoch'", "t.registered_at < 'epoch'")
 starts.query("other-start-token-dies", RESULTS, " AND t.token = r.token", "")
-starts.query("who-is-owed-nothing-is-in-a-hurry", "Orchestrator/Intake/Reports/ReportGroup.swift", " AND (s.leaving OR least(s.known_revision, s.confirmed_revision) < a.revision)", "")
-starts.query("unsent-start-tells-its-revision", "Orchestrator/Intake/Reports/ReportedStarts.swift", "CASE WHEN s.attempts > 0 THEN s.revision END", "s.revision")
-starts.query("reported-start-stays", "Orchestrator/Intake/Reports/ReportedStarts.swift", "ELSE 'settled' END", "ELSE s.state END")
-starts.query("claimed-is-cancelled", f"{SENDING}/Starts/StartAbandonment.swift", "s.state IN ('pending', 'withheld')", "s.state IN ('pending', 'withheld', 'claimed')")
-ENROLMENT = "Orchestrator/Intake/Orchestrator+Enrolment.swift"
+starts.query("who-is-owed-nothing-is-in-a-hurry", "Intake/Reports/ReportGroup.swift", " AND (s.leaving OR least(s.known_revision, s.confirmed_revision) < a.revision)", "")
+starts.query("unsent-start-tells-its-revision", "Intake/Reports/ReportedStarts.swift", "CASE WHEN s.attempts > 0 THEN s.revision END", "s.revision")
+starts.query("reported-start-stays", "Intake/Reports/ReportedStarts.swift", "ELSE 'settled' END", "ELSE s.state END")
+starts.query("claimed-is-cancelled", "Delivery/Starts/StartAbandonment.swift", "s.state IN ('pending', 'withheld')", "s.state IN ('pending', 'withheld', 'claimed')")
+ENROLMENT = "DeliveryStore/Starts/DeliveryStore+Enrolment.swift"
 starts.string("given-up-is-started-a-third-time", ENROLMENT, "AND \\(start).attempts < 2", "")
 starts.string("other-environment-is-enrolled", ENROLMENT, "d.environment = a.environment AND \\(isReachable)", "\\(isReachable)")
-starts.string("enrolling-is-not-told", "Orchestrator/Intake/Orchestrator+ActivityReading.swift", "a.state = 'live' AND a.enrolment_due", "false")
-starts.statement("enrolling-is-lost", "Orchestrator/Intake/ActivityParts.swift", "resource.starts.enrolling = enrolling")
+starts.string("enrolling-is-not-told", "Record/Activities/Record+Activities.swift", "a.state = 'live' AND a.enrolment_due", "false")
+starts.statement("enrolling-is-lost", "Record/Activities/ActivityParts.swift", "resource.starts.enrolling = enrolling")
 starts.expression("verdict-forgets-phones-to-add", "Record/Timeline/ActivityVerdict.swift", "starts.enrolling", "false", at="(starts.enrolling ?")
 starts.query("registration-cuts-a-claim-short", ENROLMENT, "CASE WHEN starts.state IN ('claimed', 'unknown') THEN starts.state ELSE 'pending' END",
              "'pending'")
 
 ledger = Area("ledger", "^OrchestratorTests[.](Budget|RoutineChange|Ring|DryRun|ChannelTests|Rotation)")
-LEDGER = f"{SENDING}/BudgetLedger.swift"
+LEDGER = "DeliveryStore/Changes/BudgetLedger.swift"
 ledger.expression("units-never-come-back", LEDGER, "priority == .ten && age >= Double(policy.budget.windowSeconds)", "false")
 ledger.expression("five-holds-for-alerts", LEDGER, "priority == .ten || !hasAlert || isForAlert", "true")
 ledger.expression("riding-alert-spends-twice", LEDGER, "alert != change.revision", "true", at="guard let alert, alert != change.revision")
@@ -175,15 +174,15 @@ channels = Area("channels", "^OrchestratorTests[.](.*Channel|Broadcast|Hybrid)")
 ROWS = "Channels/ChannelRows.swift"
 channels.query("used-channel-is-taken", ROWS, " AND activity_key IS NULL", "", at="AND state = 'ready' AND activity_key IS NULL AND delete_at IS NULL")
 channels.expression("end-keeps-the-channel", TURN, "change.kind == .end", "false", at="if change.kind == .end {")
-channels.expression("young-channel-is-gone", f"{SENDING}/Consequence.swift", "isSettled", "true", at="isSettled ? .lost")
+channels.expression("young-channel-is-gone", "DeliveryStore/Answers/Consequence.swift", "isSettled", "true", at="isSettled ? .lost")
 channels.expression("repeats-without-pause", TURN, "wait > .zero ? wait : nil", "nil")
-channels.expression("second-channel-is-forgotten", f"{SENDING}/Broadcasts/SegmentGroup+Channels.swift",
+channels.expression("second-channel-is-forgotten", "Delivery/Broadcasts/SegmentGroup+Channels.swift",
                     "!kept.stored.contains($0.wanted.id)", "false")
-MAKING = f"{SENDING}/Broadcasts/ChannelToMake.swift"
+MAKING = "DeliveryStore/SmallSegments/ChannelToMake.swift"
 channels.query("made-channel-wakes-no-start", MAKING, "OR NOT (", "OR (")
 channels.query("made-channel-forgets-changes", MAKING, "s.completed_revision < (", "s.completed_revision > (")
 channels.query("channel-is-made-after-the-end", MAKING, "a.state = 'live' AND ", "")
-channels.query("late-listener-is-owed-nothing", "Orchestrator/Intake/Reports/ReportRows.swift",
+channels.query("late-listener-is-owed-nothing", "Intake/Reports/ReportRows.swift",
                "CASE WHEN known.revision < a.revision THEN 'due'::subscription_state ELSE 'riding' END", "'riding'::subscription_state")
 COMPARISON = "Channels/ChannelComparison.swift"
 channels.expression("young-channel-is-lost", COMPARISON, "record.since <= settled", "true", at="case (.ready, false) where record.since <= settled")
@@ -195,7 +194,7 @@ channels.expression("unknown-is-deleted-anywhere", COMPARISON, "isExclusive ? fi
 channels.expression("sightings-are-forgotten", COMPARISON, "sightings[id] ?? listedAt", "listedAt", at="min(sightings[id] ?? listedAt")
 
 failures = Area("failures", "^OrchestratorTests[.](Exception|CatchUp|CardWatcher|Leaving|PushQueue|StartTests|TokenOwner)")
-EXCEPTIONS = f"{SENDING}/PushExceptions.swift"
+EXCEPTIONS = "DeliveryStore/Answers/PushExceptions.swift"
 failures.expression("one-refusal-is-all", EXCEPTIONS, "accepted == 0 && refused.count > 1", "accepted == 0 && refused.count > 0")
 failures.expression("dead-tokens-are-a-common-failure", EXCEPTIONS, "isAboutTokens ? nil : refused.first?.outcome.words", "refused.first?.outcome.words")
 failures.statement("rejected-dies", EXCEPTIONS, "rejected.append((place, outcome))", "dead.append((place, outcome, nil, delay))")
@@ -210,23 +209,23 @@ failures.query("other-device-token-dies", DEVICE_TOKENS, " AND d.device_token = 
 failures.query("caught-up-forgets-a-new-token", DESTINATION, "AND s.update_token = d.token ", "",
                at="AND s.update_token = d.token AND \\(unescaped: isDue) AND NOT s.leaving")
 failures.query("leaving-card-rides", DESTINATION, " AND NOT s.leaving", "")
-failures.expression("old-alert-makes-a-body-too-large", f"{SENDING}/OutgoingChange.swift", "SizeLimit.device.excess(body.count) != nil", "false")
+failures.expression("old-alert-makes-a-body-too-large", "Delivery/Workers/OutgoingChange.swift", "SizeLimit.device.excess(body.count) != nil", "false")
 
 continuations = Area("continuations", "^OrchestratorTests[.]Continuation")
-CONTINUATIONS = f"{SENDING}/Cards/Continuations.swift"
-PROSPECT = f"{SENDING}/Cards/ContinuationProspect.swift"
+CONTINUATIONS = "DeliveryStore/Cards/Continuations.swift"
+PROSPECT = "Delivery/Cards/ContinuationProspect.swift"
 continuations.query("registration-brings-no-look", CONTINUATIONS, "SET check_at = clock_timestamp()", "SET check_at = s.check_at")
 continuations.expression("pauses-do-not-grow", CONTINUATIONS, "max(shortestPause, .microseconds(waited / 2))", "shortestPause")
 continuations.query("dead-start-token-is-hoped-for", PROSPECT, "t.state <> 'dead'", "true")
 continuations.string("spent-start-is-hoped-for", PROSPECT, "o.state = 'unknown'", "false")
-continuations.query("report-of-an-old-card-takes-its-end-back", "Orchestrator/Intake/Reports/ReportRows.swift",
+continuations.query("report-of-an-old-card-takes-its-end-back", "Intake/Reports/ReportRows.swift",
                     "OR ((EXCLUDED.leaving OR ", "OR ((EXCLUDED.leaving AND ")
-continuations.query("new-card-of-who-left-is-settled", "Orchestrator/Intake/Reports/ReportedStarts.swift", "THEN c.leaving AND r.was_sent AND ", "THEN false AND ")
-continuations.expression("new-system-brings-no-look", "Orchestrator/Intake/Reports/ReportGroup.swift", "!updated.isEmpty", "false")
-continuations.expression("reports-pass-a-hand-over", f"{SENDING}/Starts/StartResults.swift", "self.started.contains { $0.0.isContinuation }", "false")
+continuations.query("new-card-of-who-left-is-settled", "Intake/Reports/ReportedStarts.swift", "THEN c.leaving AND r.was_sent AND ", "THEN false AND ")
+continuations.expression("new-system-brings-no-look", "Intake/Reports/ReportGroup.swift", "!updated.isEmpty", "false")
+continuations.expression("reports-pass-a-hand-over", "Delivery/Starts/StartResults.swift", 'self.started.contains { $0.0.isContinuation && $0.mode == "channel" }', "false")
 
 halts = Area("halts", "^OrchestratorTests[.]SendingHalt")
-halts.expression("who-lifts-a-halt-waits-for-all", "Orchestrator/Halts/SendingHalts+Lifting.swift", "uptime() >= end", "false")
+halts.expression("who-lifts-a-halt-waits-for-all", "DeliveryStore/Halts/SendingHalts+Lifting.swift", "uptime() >= end", "false")
 
 doctor = Area("doctor", "^OrchestratorTests[.](Examination|Judgement)")
 APPLE = "Doctor/Examination+Apple.swift"
@@ -235,7 +234,7 @@ doctor.expression("refusal-blames-the-network", APPLE, "(error as? Problem)?.cod
 
 # What would read all cards of a large activity, and change no answer.
 reads = Area("reads", "^OrchestratorTests[.](RowWrite|LongAudience|AudienceTests)")
-reads.string("empty-ring-is-sought-to-the-end", f"{SENDING}/SmallRings/EmptyRing.swift", " AND d.activity_key <= a.activity_key", "")
+reads.string("empty-ring-is-sought-to-the-end", "DeliveryStore/Segments/EmptyRing.swift", " AND d.activity_key <= a.activity_key", "")
 reads.string("names-are-sought-in-their-order", "Store/Fragments/AudienceCoverage.swift", "ORDER BY m.kind, m.member_id LIMIT 1", "ORDER BY m.member_key LIMIT 1")
 reads.string("names-begin-with-the-name", "Store/Fragments/AudienceCoverage.swift", ") = \\(memberID), false)", ") >= \\(memberID), false)")
 

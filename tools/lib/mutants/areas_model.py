@@ -128,7 +128,7 @@ replays.expression("any-start-is-a-replay", RECORD, "other == self", "true")
 replays.expression("ended-id-conflicts", RECORD, "state == .ended || other.attributes == attributes", "other.attributes == attributes")
 
 halts = Area("halts", "^OrchestratorTests[.](AnswerWatch|SendingHalt)")
-WATCHER = "Orchestrator/Halts/AnswerWatch.swift"
+WATCHER = "DeliveryStore/Halts/AnswerWatch.swift"
 halts.expression("a-fifth-is-a-mass", WATCHER, "rejections * 5 > answers", "rejections * 5 >= answers")
 halts.expression("few-answers-decide", WATCHER, "answers >= AnswerWatch.leastAnswers && isBad", "isBad")
 halts.expression("silent-probe-is-good", WATCHER, "count.answers == 0", "false")

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Orchestrator
+@testable import Intake
 
 @Suite("The pace of groups")
 struct GroupPaceTests {

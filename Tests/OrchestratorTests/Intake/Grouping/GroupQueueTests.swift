@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import Orchestrator
+@testable import Intake
 
 @Suite("Groups of what waits")
 struct GroupQueueTests {

@@ -4,7 +4,7 @@ import Postgres
 import Synchronization
 import Testing
 
-@testable import Orchestrator
+@testable import Intake
 
 @Suite("Work in groups", .timeLimit(.minutes(1)))
 struct GroupedWorkTests {

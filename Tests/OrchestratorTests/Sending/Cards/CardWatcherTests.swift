@@ -7,6 +7,7 @@ import Postgres
 import TestSupport
 import Testing
 
+@testable import Delivery
 @testable import Orchestrator
 
 @Suite("Cards as time passes", .timeLimit(.minutes(2)))
@@ -166,8 +167,8 @@ struct CardWatcherTests {
             try await world.pass(31)
             let gate = world.recorder.close()
             let watcher = Task {
-                async let looks: Void = world.orchestrator.dueWork.run()
-                await CardWatcher(orchestrator: world.orchestrator).run()
+                async let looks: Void = world.orchestrator.deliveryStore.dueWork.run()
+                await CardWatcher(room: world.orchestrator.delivery).run()
                 await looks
             }
             await gate.arrivals()
@@ -277,7 +278,7 @@ struct CardWatcherTests {
                 var request = SubscriptionRequest(.updateToken(try #require(PushToken(hex: token))))
                 request.environment = .production
                 request.activityKitID = kit
-                return try await world.orchestrator.subscribe(world.app, final, DeviceID(stored: "d1"), request)
+                return try await world.orchestrator.intake.subscribe(world.app, final, DeviceID(stored: "d1"), request)
             }
             switch sign {
             case "another token":

@@ -99,7 +99,7 @@ struct ContinuationTests {
             #expect(pushes.map(\.score) == [3, 3])
             #expect(pushes.map(\.alert) == [nil, "Kick-off"])
             try await reportNewCard(world, known: 2)
-            #expect(try await world.orchestrator.dueWork.look().due.contains(.cards))
+            #expect(try await world.orchestrator.deliveryStore.dueWork.look().due.contains(.cards))
             try await watch(world)
             let end = try #require(world.recorder.take().first)
             #expect(end.destination == "aa01")

@@ -3,8 +3,6 @@ import ActivityModel
 import OrchestratorTestSupport
 import Testing
 
-@testable import Orchestrator
-
 @Suite("Cards of one activity that follow each other on a phone", .timeLimit(.minutes(2)))
 struct NextCardTests {
     /// How the app numbers its reports: over all cards of the activity, or each card from 1.

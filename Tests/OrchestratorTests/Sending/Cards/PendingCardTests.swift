@@ -6,6 +6,7 @@ import Postgres
 import TestSupport
 import Testing
 
+@testable import Intake
 @testable import Orchestrator
 @testable import Store
 
@@ -134,7 +135,7 @@ struct PendingCardTests {
                         bodyHash: Array(repeating: 2, count: 32)
                     )
                 )
-                async let answers = other.orchestrator.accept([card])
+                async let answers = other.orchestrator.intake.accept([card])
                 await gate.arrivals(1)
                 try await world.end()
                 try await world.settle()
@@ -156,7 +157,7 @@ struct PendingCardTests {
             try await world.follow("d1", token: "aa01", pending: true)
             if !isAddedFirst {
                 let request = AudienceRequest(add: World.devices("d1"))
-                _ = try await world.orchestrator.changeAudience(world.app, Self.final, request)
+                _ = try await world.orchestrator.intake.changeAudience(world.app, Self.final, request)
             }
             try await world.settle()
             #expect(world.recorder.take().isEmpty)
@@ -250,7 +251,7 @@ struct PendingCardTests {
             try await world.start()
             try await world.follow("d1", token: "aa01", pending: true)
             try await world.settle()
-            try await world.orchestrator.unsubscribe(world.app, Self.final, DeviceID(stored: "d1"))
+            try await world.orchestrator.intake.unsubscribe(world.app, Self.final, DeviceID(stored: "d1"))
             try await world.settle()
             #expect(world.recorder.take().map(\.event) == ["end"])
             #expect(try await world.subscription("d1") == nil)
@@ -281,10 +282,10 @@ struct PendingCardTests {
             try await world.follow("d1", token: "aa01", pending: true)
             let orchestrator = world.orchestrator
             let request = UpdateRequest(contentState: World.state(1))
-            let update = try await orchestrator.dryRunUpdate(world.app, Self.final, request)
+            let update = try await orchestrator.intake.dryRunUpdate(world.app, Self.final, request)
             #expect(update.pushes.map(\.destinations) == [0])
             #expect(update.withheld == ["withheld": 1])
-            let end = try await orchestrator.dryRunEnd(world.app, Self.final, EndRequest())
+            let end = try await orchestrator.intake.dryRunEnd(world.app, Self.final, EndRequest())
             #expect(end.pushes.map(\.destinations) == [1])
             #expect(end.withheld.isEmpty)
         }

@@ -5,8 +5,6 @@ import OrchestratorTestSupport
 import Postgres
 import Testing
 
-@testable import Orchestrator
-
 @Suite("Tokens that are replaced", .timeLimit(.minutes(2)))
 struct RotationTests {
     /// How the newest state came to the card, and whether it is sent again to a token that replaces its own.

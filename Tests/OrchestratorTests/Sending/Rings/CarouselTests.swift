@@ -2,7 +2,7 @@ import ActivityModel
 import TestSupport
 import Testing
 
-@testable import Orchestrator
+@testable import DeliveryStore
 
 /// A ring of destinations that remembers what each was sent, walked by the machine under test.
 private struct Ring {

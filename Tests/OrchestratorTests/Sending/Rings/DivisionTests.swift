@@ -6,6 +6,8 @@ import Postgres
 import Record
 import Testing
 
+@testable import Delivery
+@testable import DeliveryStore
 @testable import Orchestrator
 @testable import Store
 
@@ -125,18 +127,18 @@ struct DivisionTests {
             try await world.update(score: 1, alert: "Messi")
             // The walk with the alert has passed the first 25, and goes on with a newer state.
             let passed = try await world.number("SELECT device_key FROM devices WHERE device_id = 'crowd25'") ?? 0
-            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+            let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 1).first)
             var carousel = Carousel(cursor: 0, completed: 1)
             carousel.turn(to: 2, alert: 2)
             carousel.acknowledge(through: passed, reachedBound: false)
-            try await world.orchestrator.segments.acknowledge(lease, carousel, with: [])
+            try await world.orchestrator.deliveryStore.segments.acknowledge(lease, carousel, with: [])
             let few = world.sibling(settings: Self.smallRings)
             try await RingDivision(
-                orchestrator: few.orchestrator,
+                room: few.orchestrator.delivery,
                 lease: lease,
-                range: world.orchestrator.segments.renew(lease).range
+                range: world.orchestrator.deliveryStore.segments.renew(lease).range
             ).run()
-            try await world.orchestrator.segments.release(lease)
+            try await world.orchestrator.deliveryStore.segments.release(lease)
             #expect(try await world.rings() == 4)
             #expect(try await world.show().progress.current == 25)
             try await world.update(score: 2)
@@ -156,14 +158,14 @@ struct DivisionTests {
             try await world.start()
             try await world.crowd(40)
             try await world.settle()
-            let segments = world.orchestrator.segments
+            let segments = world.orchestrator.deliveryStore.segments
             try await world.database.execute("UPDATE segments SET due_at = now()")
             let lease = try #require(try await segments.claim(limit: 1).first)
             let range = try await segments.renew(lease).range
             let division = try await world.database.withTransaction { connection in
                 _ = try await connection.query("SELECT FROM activities FOR NO KEY UPDATE")
                 let division = Task {
-                    try await RingDivision(orchestrator: world.orchestrator, lease: lease, range: range).run()
+                    try await RingDivision(room: world.orchestrator.delivery, lease: lease, range: range).run()
                 }
                 try await world.someoneWaits(unless: { try await world.rings() != 1 })
                 #expect(try await world.rings() == 1)
@@ -177,7 +179,9 @@ struct DivisionTests {
     /// What a daemon takes, until there is nothing more for it.
     private func take(_ world: World) async throws -> [SegmentLease] {
         var held: [SegmentLease] = []
-        while case let more = try await world.orchestrator.segments.claim(limit: 1), !more.isEmpty { held += more }
+        while case let more = try await world.orchestrator.deliveryStore.segments.claim(limit: 1), !more.isEmpty {
+            held += more
+        }
         return held
     }
 
@@ -196,7 +200,7 @@ struct DivisionTests {
                 for (daemon, leases) in [(world, mine), (other, theirs)] {
                     for lease in leases {
                         group.addTask {
-                            try await SegmentWorker(orchestrator: daemon.orchestrator, slot: nil, lease: lease).work()
+                            try await SegmentWorker(room: daemon.orchestrator.delivery, slot: nil, lease: lease).work()
                         }
                     }
                 }
@@ -241,12 +245,12 @@ struct DivisionTests {
         try await withSmallRings { world in
             try await divide(world)
             try await world.follow("crowd35", token: "bb35", known: 1)
-            try await world.orchestrator.segments.takeAnnouncements()
+            try await world.orchestrator.deliveryStore.segments.takeAnnouncements()
             #expect(try await world.number("SELECT count(*) FROM segments WHERE due_at IS NOT NULL") == 1)
             // Another ring that has work at the same moment leaves it alone.
             try await world.database.execute("UPDATE segments SET due_at = now() WHERE segment = 0")
-            for lease in try await world.orchestrator.segments.claim(limit: 1, takesFurtherRing: false) {
-                try await SegmentWorker(orchestrator: world.orchestrator, slot: nil, lease: lease).work()
+            for lease in try await world.orchestrator.deliveryStore.segments.claim(limit: 1, takesFurtherRing: false) {
+                try await SegmentWorker(room: world.orchestrator.delivery, slot: nil, lease: lease).work()
             }
             #expect(world.recorder.take().isEmpty)
             try await world.settle()
@@ -264,7 +268,7 @@ struct DivisionTests {
             try await divide(world)
             try await world.update(score: 2, mustDeliver: true)
             try await world.update(score: 3)
-            let changes = world.orchestrator.changes
+            let changes = world.orchestrator.deliveryStore.changes
             let leases = try await take(world)
             let (first, second) = (try #require(leases.first), try #require(leases.last))
             try await world.pass(40)
@@ -335,16 +339,16 @@ struct DivisionTests {
         try await withSmallRings { world in
             try await divide(world)
             let merged = "SELECT string_agg(revision || ' into ' || merged_into, ', ' ORDER BY revision) FROM changes"
-            let first = world.orchestrator.segments
+            let first = world.orchestrator.deliveryStore.segments
             try await world.update(score: 2)
             for lease in try await first.claim(limit: 1, takesFurtherRing: false) {
-                try await SegmentWorker(orchestrator: world.orchestrator, slot: nil, lease: lease).work()
+                try await SegmentWorker(room: world.orchestrator.delivery, slot: nil, lease: lease).work()
             }
             try await world.update(score: 3)
             try await world.update(score: 4)
             try await world.pass(10)
             for lease in try await first.claim(limit: 1, takesFurtherRing: false) {
-                try await SegmentWorker(orchestrator: world.orchestrator, slot: nil, lease: lease).work()
+                try await SegmentWorker(room: world.orchestrator.delivery, slot: nil, lease: lease).work()
             }
             // The other rings may still come to it.
             #expect(try await world.word(Query(unescaped: merged)) == nil)
@@ -372,13 +376,15 @@ struct DivisionTests {
             }
             let key = try #require(try await world.number("SELECT activity_key FROM activities"))
             let activity = try #require(try await world.snapshot(of: key))
-            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+            let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 1).first)
             try await withThrowingTaskGroup { group in
                 for revision in Int64(2)...5 {
-                    let change = try #require(try await world.orchestrator.changes.stamped(revision, under: lease))
+                    let change = try #require(
+                        try await world.orchestrator.deliveryStore.changes.stamped(revision, under: lease)
+                    )
                     for _ in 1...4 {
                         group.addTask {
-                            _ = try await world.orchestrator.ledger
+                            _ = try await world.orchestrator.deliveryStore.ledger
                                 .priority(of: change, PriorityCase(.ordinary, alert: nil), in: activity)
                         }
                     }

@@ -4,6 +4,8 @@ import Store
 import Synchronization
 import Testing
 
+@testable import Delivery
+@testable import DeliveryStore
 @testable import Orchestrator
 
 @Suite("What a walk has read ahead", .timeLimit(.minutes(2)))
@@ -21,7 +23,7 @@ struct RingAheadTests {
     @Test("Leaves in slices of 128 in the order of the ring, each destination once, and says who was the last")
     func slices() async throws {
         try await withPass { world, pass in
-            let (look, first) = try await world.orchestrator.segments.read(
+            let (look, first) = try await world.orchestrator.deliveryStore.segments.read(
                 pass,
                 after: 0,
                 isFirst: true,
@@ -29,9 +31,9 @@ struct RingAheadTests {
             )
             #expect(look.mayGoOn)
             #expect(first.sizes == [128])
-            let second = try await world.orchestrator.segments.read(pass, behind: #require(first.last))
+            let second = try await world.orchestrator.deliveryStore.segments.read(pass, behind: #require(first.last))
             #expect(second.sizes == [128, 128, 128, 128])
-            let third = try await world.orchestrator.segments.read(pass, behind: #require(second.last))
+            let third = try await world.orchestrator.deliveryStore.segments.read(pass, behind: #require(second.last))
             #expect(third.sizes == [60])
             #expect(third.last == nil)
             let keys = first.keys + second.keys + third.keys
@@ -119,7 +121,7 @@ struct RingAheadTests {
             try await world.database.execute("ANALYZE subscriptions")
             try await world.database.execute("UPDATE subscriptions SET state = 'riding', due_at = NULL")
             let before = try await world.rowsRead("subscriptions")
-            let look = try await world.orchestrator.segments.look(ahead: pass, seekingDue: true)
+            let look = try await world.orchestrator.deliveryStore.segments.look(ahead: pass, seekingDue: true)
             #expect(!look.hasOtherWork)
             #expect(try await world.rowsRead("subscriptions") - before < 100)
         }
@@ -129,13 +131,13 @@ struct RingAheadTests {
         let (orchestrator, activity) = (world.orchestrator, pass.activity)
         let (carousel, merges) = ChangeStore.turned(pass.progress.carousel, to: activity, under: pass.lease)
         return RingWalk(
-            orchestrator: orchestrator,
+            room: orchestrator.delivery,
             slot: nil,
             pass: pass,
             alert: nil,
-            identity: try await orchestrator.signing.identity(of: activity.bundleID, activity.environment),
+            identity: try await orchestrator.store.signing.identity(of: activity.bundleID, activity.environment),
             progress: RingProgress(
-                segments: orchestrator.segments,
+                segments: orchestrator.deliveryStore.segments,
                 lease: pass.lease,
                 change: pass.change.revision,
                 alertStamp: nil,
@@ -147,8 +149,8 @@ struct RingAheadTests {
     }
 
     private func pass(in world: World) async throws -> RingPass {
-        let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
-        let look = try #require(try await world.orchestrator.segments.look(lease))
+        let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 1).first)
+        let look = try #require(try await world.orchestrator.deliveryStore.segments.look(lease))
         return RingPass(
             lease: lease,
             progress: look.progress,

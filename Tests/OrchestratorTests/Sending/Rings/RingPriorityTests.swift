@@ -5,8 +5,6 @@ import OrchestratorTestSupport
 import Postgres
 import Testing
 
-@testable import Orchestrator
-
 @Suite("Priorities along a ring", .timeLimit(.minutes(2)))
 struct RingPriorityTests {
     /// Lends a world with so many phones that ride and have been sent the start, every tenth of which allows frequent

@@ -6,6 +6,7 @@ import Postgres
 import Record
 import Testing
 
+@testable import Delivery
 @testable import Orchestrator
 @testable import Store
 
@@ -76,7 +77,7 @@ struct RingTests {
     func mayGoOn() async throws {
         try await withWorld { world in
             try await world.start(to: World.devices("d1"))
-            let segments = world.orchestrator.segments
+            let segments = world.orchestrator.deliveryStore.segments
             let lease = try #require(try await segments.claim(limit: 1).first)
             let first = try #require(try await world.snapshot(of: lease.activityKey))
             #expect(try await segments.mayGoOn(lease, with: first))
@@ -87,7 +88,7 @@ struct RingTests {
             try await world.expireLeases()
             #expect(try await segments.mayGoOn(lease, with: second), "nobody has taken it")
             try await world.expireLeases()
-            #expect(try await world.sibling().orchestrator.segments.claim(limit: 1).count == 1)
+            #expect(try await world.sibling().orchestrator.deliveryStore.segments.claim(limit: 1).count == 1)
             await #expect(throws: LeaseLost.self) { try await segments.mayGoOn(lease, with: second) }
         }
     }

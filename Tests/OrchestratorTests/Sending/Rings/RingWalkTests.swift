@@ -4,7 +4,7 @@ import OrchestratorTestSupport
 import Postgres
 import Testing
 
-@testable import Orchestrator
+@testable import Delivery
 
 @Suite("A walk along a long ring", .timeLimit(.minutes(3)))
 struct RingWalkTests {

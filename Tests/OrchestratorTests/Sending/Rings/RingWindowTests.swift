@@ -5,7 +5,8 @@ import TestSupport
 import Testing
 import Waiting
 
-@testable import Orchestrator
+@testable import Delivery
+@testable import DeliveryStore
 @testable import Store
 
 @Suite("What a walk has sent and not stored")

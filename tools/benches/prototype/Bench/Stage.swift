@@ -5,7 +5,7 @@ import Cryptography
 import EnginePrototype
 import JSON
 import Logging
-import Orchestrator
+import Delivery
 import Postgres
 import Synchronization
 

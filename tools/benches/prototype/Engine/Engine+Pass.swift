@@ -1,6 +1,5 @@
 import APNSTransport
 import ActivityModel
-import Orchestrator
 import Synchronization
 
 /// One pass: the newest revision of an activity on its way to everybody who is behind.

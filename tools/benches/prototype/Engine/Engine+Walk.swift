@@ -1,6 +1,6 @@
 import APNSTransport
 import Logging
-import Orchestrator
+import DeliveryStore
 import Postgres
 import Synchronization
 

@@ -1,7 +1,7 @@
 package import ActivityModel
 package import APNSTransport
 package import Logging
-package import Orchestrator
+package import Delivery
 import Postgres
 import Synchronization
 

@@ -1,6 +1,6 @@
 import ActivityModel
 import APNSTransport
-import Orchestrator
+import DeliveryStore
 package import Postgres
 import Synchronization
 

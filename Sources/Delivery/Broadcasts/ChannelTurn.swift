@@ -1,0 +1,264 @@
+import APITypes
+import APNSTransport
+import ActivityModel
+import Channels
+import DeliveryStore
+import Logging
+import Postgres
+import Store
+
+/// One turn on the channel of an activity, which is sent each newest change.
+struct ChannelTurn: Sendable {
+    let room: DeliveryRoom
+    /// Nil where no worker of the dispatcher does this.
+    let slot: WorkerSlot?
+    let lease: SegmentLease
+    let activity: ActivitySnapshot
+
+    /// How the segment stood at the look that this turn follows.
+    let progress: SegmentProgress
+    /// The newest change as that look has shown it, if it may leave under its stamp.
+    let newest: ChangeToSend?
+
+    func run(_ channel: BroadcastChannel?) async throws -> SegmentWorker.Turn {
+        guard let channel else { return .idle }
+        switch channel.state {
+        case .creating: return try await leaveToGroup()
+        case .ready: return try await broadcast(on: channel)
+        case .deleting, .deleted, .lost:
+            try await abandonSubscribers()
+            return .idle
+        }
+    }
+
+    // MARK: A channel that is not there
+
+    /// A group has it made (``ChannelToMake``), unless the activity has ended meanwhile.
+    private func leaveToGroup() async throws -> SegmentWorker.Turn {
+        guard activity.state == .live else {
+            _ = try await room.database.execute(ChannelRows.withdrawal(of: activity.key))
+            return .idle
+        }
+        try await room.segments.queueAgain(lease)
+        return .rested
+    }
+
+    /// The channel is gone, so nobody who listens to it can be told anything any more.
+    private func abandonSubscribers() async throws {
+        let limit = room.settings.stretchSize
+        let abandoned = Self.settled(.over, because: .channelDeleted, activity.key, limit: limit)
+        while try await room.database.execute(abandoned) == limit {}
+    }
+
+    /// The statement that moves a `limit` of the cards that are owed a broadcast to another state. Cards are locked in
+    /// the order in which everybody locks them (``CardKey``).
+    ///
+    /// A `reason` of nil stays as it is. The given `revision` is what the cards know now, or nil if they know no more
+    /// than before. A given `readAt` selects only cards that were reported before then.
+    private static func settled(
+        _ state: SubscriptionState,
+        because reason: OverReason? = nil,
+        knowing revision: Revision? = nil,
+        before readAt: PGTimestamp? = nil,
+        _ activityKey: Int64,
+        limit: Int
+    ) -> Query {
+        """
+        WITH owed AS MATERIALIZED (
+            SELECT device_key FROM subscriptions
+            WHERE activity_key = \(activityKey) AND mode = 'channel' AND state = 'due'
+              AND (\(readAt)::timestamptz IS NULL OR registered_at < \(readAt))
+            ORDER BY due_at LIMIT \(limit)
+        ), held AS MATERIALIZED (
+            SELECT device_key FROM subscriptions
+            WHERE activity_key = \(activityKey) AND device_key = ANY (ARRAY(SELECT device_key FROM owed))
+              AND mode = 'channel' AND state = 'due' AND (\(readAt)::timestamptz IS NULL OR registered_at < \(readAt))
+            ORDER BY device_key FOR NO KEY UPDATE
+        )
+        UPDATE subscriptions AS s
+        SET state = \(state.storedWord)::subscription_state, due_at = NULL, reason = coalesce(\(reason?.rawValue), s.reason),
+            known_revision = greatest(s.known_revision, \(revision)::bigint)
+        FROM held WHERE s.activity_key = \(activityKey) AND s.device_key = held.device_key
+        """
+    }
+
+    // MARK: Using it
+
+    private func broadcast(on channel: BroadcastChannel) async throws -> SegmentWorker.Turn {
+        guard let apnsID = channel.apnsID else { return .idle }
+        var (carousel, merges) = ChangeStore.turned(progress.carousel, to: activity, under: lease)
+        let (revision, alertRevision, isRepeat): (Revision, Revision?, Bool)
+        switch carousel.next {
+        case .send(let next, let alert, _, _): (revision, alertRevision, isRepeat) = (next, alert, false)
+        case .rest where channel.behind > 0:
+            // A change that is held back leaves at its own time, and reaches late joiners, too.
+            if let wait = repeatWait(on: channel) { return .early(min(wait, activity.hold ?? wait)) }
+            (revision, alertRevision, isRepeat) = (carousel.completed, nil, true)
+        case .rest: return .idle
+        }
+        guard let change = try await changeToSend(revision, isRepeat: isRepeat, on: channel) else { return .idle }
+        let sent = try await push(change, alertRevision, isRepeat: isRepeat, on: channel.storage, to: apnsID)
+        guard let outcome = sent else { return .worked }
+        let news = merges + [ChangeStore.markSent(revision, of: activity.key)]
+        let consequence = outcome.class.broadcastConsequence(onSettled: channel.isSettled)
+        if consequence.mayHaveArrived { carousel.reached() }
+        switch consequence {
+        case .done, .refused:
+            if consequence == .refused { room.logger.refusedForGood(activity.key, outcome) }
+            if consequence == .done, !isRepeat {
+                room.work.times.record(change, in: activity.environment, by: .broadcast)
+            }
+            carousel.acknowledge(through: nil, reachedBound: true)
+            var statements = consequence == .done ? news : ChangeStore.passed(carousel, under: lease)
+            let caughtUp = Self.caughtUp(
+                revision,
+                of: activity.key,
+                before: channel.readAt,
+                limit: room.settings.stretchSize
+            )
+            if channel.isCrowded { try await markCrowd(caughtUp) }
+            statements.append(caughtUp)
+            statements.append(LateStarts.told(channel.id, before: channel.readAt))
+            if change.kind == .end {
+                statements.append(deletion(of: channel))
+            }
+            return try await complete(carousel, alertRevision == nil ? nil : change.timestamp, with: statements)
+        case .lost, .again:
+            // Keeps the revision that the walk has turned to, so that its alert is still owed after the failure.
+            let statements = consequence.mayHaveArrived ? news : ChangeStore.passed(carousel, under: lease)
+            try await room.segments.acknowledge(lease, carousel, hasFailed: true, with: statements)
+            if consequence == .lost { return try await giveUp(channel, apnsID, because: outcome) }
+            return .failed(reason: outcome.words)
+        }
+    }
+
+    /// The least pause before a broadcast is repeated. Everybody who listens receives the repeat, also those who are not
+    /// behind.
+    private static let repeatInterval = Duration.seconds(10)
+
+    /// How long until a repeat may leave; nil: it may now. Nobody waits longer for the newest state than for a push
+    /// that is retried (promise 2). If the clock was set back since the last broadcast, nobody waits: the wait would be
+    /// as long as the step.
+    private func repeatWait(on channel: BroadcastChannel) -> Duration? {
+        guard let sincePush = channel.sincePush, sincePush >= .zero else { return nil }
+        let wait = min(Self.repeatInterval, room.settings.retryCap) - sincePush
+        return wait > .zero ? wait : nil
+    }
+
+    /// If that was all, the segment rests with it.
+    private func complete(
+        _ carousel: Carousel,
+        _ alertStamp: Timestamp?,
+        with statements: [Query]
+    ) async throws -> SegmentWorker.Turn {
+        let hasRested = try await room.segments.acknowledge(
+            lease,
+            carousel,
+            alertStamp: alertStamp,
+            restingIfStill: carousel.completed == activity.newest ? progress.wakes : nil,
+            with: statements
+        )
+        return hasRested ? .rested : .worked
+    }
+
+    /// Gives up a lost channel. If the activity still runs, the change goes to its new channel.
+    private func giveUp(
+        _ channel: BroadcastChannel,
+        _ apnsID: APNSChannelID,
+        because outcome: PushOutcome
+    ) async throws -> SegmentWorker.Turn {
+        let loss = try await room.channels.settleLoss(
+            of: channel.id,
+            apnsID,
+            app: activity.bundleID,
+            activity.environment,
+            reason: outcome.words
+        ) { await slot.awaiting($0) }
+        switch loss {
+        case .settled: return .worked
+        case .isThere: return .failed(reason: outcome.words)
+        case .unclear(let unclear): return .failed(reason: unclear.words)
+        }
+    }
+
+    /// A repeat for late joiners brings no alert. If its stamp was broadcast with an alert, the repeat has other bytes,
+    /// which need a stamp of their own (promise 3).
+    private func changeToSend(
+        _ revision: Revision,
+        isRepeat: Bool,
+        on channel: BroadcastChannel
+    ) async throws -> ChangeToSend? {
+        let change: ChangeToSend?
+        if let newest, newest.revision == revision {
+            change = newest
+        } else {
+            change = try await room.changes.stamped(revision, under: lease)
+        }
+        guard isRepeat, let change, change.timestamp == channel.alertStamp else { return change }
+        return try await room.changes.stamped(revision, under: lease, anew: true)
+    }
+
+    /// A repeat is no news to most who listen, so it spends none of their budget (promise 10).
+    private func priority(of change: ChangeToSend, alert: Revision?, isRepeat: Bool) async throws -> PushPriority {
+        guard isRepeat else {
+            return try await room.ledger
+                .priority(of: change, PriorityCase(.channel, alert: alert), in: activity)
+        }
+        return PriorityRule.repeated(change.kind)
+    }
+
+    /// Nil if the end was accepted or sending was halted meanwhile: then no push has left.
+    private func push(
+        _ change: ChangeToSend,
+        _ alertRevision: Revision?,
+        isRepeat: Bool,
+        on storage: ChannelStorage,
+        to channel: APNSChannelID
+    ) async throws -> PushOutcome? {
+        var alert: AlertContent?
+        if let alertRevision {
+            alert =
+                alertRevision == change.revision
+                ? change.alert : try await room.changes.alert(activity.key, revision: alertRevision)
+        }
+        let priority = try await priority(of: change, alert: alert == nil ? nil : alertRevision, isRepeat: isRepeat)
+        let push = BroadcastPush(
+            environment: activity.environment,
+            identity: try await room.signing.identity(of: activity.bundleID, activity.environment),
+            bundleID: activity.bundleID,
+            channelID: channel,
+            storage: storage,
+            priority: priority,
+            expiration: activity.policy.expiration(of: change.kind, at: change.timestamp, storage: storage),
+            body: LiveActivityRendering(change: change, alert: alert, activity: activity).body(),
+            deadline: room.settings.pushDeadline
+        )
+        // The stamp and the priority may have waited for the accept of an end.
+        guard try await room.segments.mayGoOn(lease, with: activity, isFirst: true) else { return nil }
+        return await slot.awaiting { await room.broadcast(push, of: change, activity.names) }
+    }
+
+    /// The statement for an accepted broadcast. Cards that reported before the channel was read for it have it now.
+    /// Cards that reported later, or at that very moment, are still owed one. It marks at most `limit` cards.
+    static func caughtUp(_ revision: Revision, of activityKey: Int64, before readAt: PGTimestamp, limit: Int) -> Query {
+        settled(.riding, knowing: revision, before: readAt, activityKey, limit: limit)
+    }
+
+    /// Marks a crowd of late joiners, ahead of the transaction that records the broadcast: a crash in between costs a
+    /// broadcast more, and tells nobody too little.
+    private func markCrowd(_ caughtUp: Query) async throws {
+        while try await room.database.execute(caughtUp) == room.settings.stretchSize {
+            guard try await room.segments.mayGoOn(lease, with: activity, isFirst: true) else { return }
+        }
+    }
+
+    /// Phones that may still come get the end first (``LateStarts``).
+    private func deletion(of channel: BroadcastChannel) -> Query {
+        """
+        UPDATE channels
+        SET delete_at = clock_timestamp()
+            + \(Duration.seconds(activity.policy.channelGrace(channel.storage)))
+        WHERE channel_id = \(channel.id.rawValue)::uuid AND delete_at IS NULL AND starts_until IS NULL
+        """
+    }
+}

@@ -1,0 +1,161 @@
+import APNSTransport
+import ActivityModel
+import DeliveryStore
+import JSON
+import Logging
+import Postgres
+import Store
+
+/// Background pushes that wake the apps of one activity to report the update tokens of their cards (policy
+/// `wake_after_seconds`).
+///
+/// The system may start an app late or not at all to hand it a token (Apple, ActivityKit pushes), and until then nobody
+/// can update its card or end it. The cards are claimed by moving their next look on by a lease: if this daemon dies,
+/// another wakes the apps, perhaps a second time.
+struct AppWakes: Sendable {
+    let room: DeliveryRoom
+    let addressee: Addressee
+    /// The cards of the activity whose apps are to be woken. All have a device token.
+    let cards: [WatchedCard]
+
+    /// How long the claim of a card lasts: until its push is answered and the outcome is stored.
+    static func lease(_ settings: OrchestratorSettings) -> Duration { settings.pushDeadline + .seconds(5) }
+
+    /// After this a wake-up that did not leave is tried again.
+    private static let pause = Duration.seconds(30)
+    /// How long APNs keeps one for a phone that is away, in seconds.
+    private static let expiration: Int64 = 3600
+
+    /// The activity that one push is sent for, with the type name that the push carries.
+    struct Addressee: Hashable, Sendable {
+        let activity: ActivityNames
+        let typeName: ActivityTypeName
+
+        init(_ card: WatchedCard) {
+            activity = ActivityNames(
+                key: card.activityKey,
+                app: card.app,
+                environment: card.environment,
+                id: card.activityID
+            )
+            typeName = card.typeName
+        }
+    }
+
+    /// Sends one to each of the cards' devices, and records the outcomes. If the database fails, another try follows
+    /// when the claim expires.
+    func send() async {
+        do {
+            guard let (batch, detail) = try await batch() else {
+                return try await store([WatchedCard.notWoken(cards, again: Self.pause)])
+            }
+            let answers = await room.send(batch, to: cards.map(\.deviceKey), slot: nil)
+            room.timeline.record(
+                TimelineSending(
+                    activity: addressee.activity,
+                    segment: nil,
+                    event: .wake,
+                    revision: nil,
+                    origin: nil,
+                    priority: PriorityRule.wake,
+                    detail: detail
+                ),
+                to: cards.map(\.deviceKey),
+                answers
+            )
+            try await store(settlement(answers))
+        } catch {
+            room.logger.warning(
+                "apps are not woken",
+                metadata: ["activity.key": "\(addressee.activity.key)", "error": "\(error)"]
+            )
+        }
+    }
+
+    /// - Returns: Nil where nothing may be sent now: sending is halted, or there is no signing key.
+    private func batch() async throws -> (PushBatch, TimelineDetail)? {
+        let activity = addressee.activity
+        guard let (now, identity) = try await room.mayPush(activity, else: "apps are not woken") else {
+            return nil
+        }
+        let detail = try await room.timeline.detail(of: activity.key, count: cards.count)
+        let batch = PushBatch(
+            environment: activity.environment,
+            identity: identity,
+            headers: PushHeaders(
+                bundleID: activity.app,
+                pushType: .background,
+                priority: PriorityRule.wake,
+                expiration: now + Self.expiration
+            ),
+            body: PushPayload(.background, custom: activity.id.mention(of: addressee.typeName)).body,
+            tokens: TokenBuffer(cards.compactMap(\.deviceToken)),
+            deadline: room.settings.pushDeadline,
+            wantsReceipts: detail.wantsReceipts
+        )
+        return (batch, detail)
+    }
+
+    /// Retries wake-ups that certainly did not leave. All others count as sent.
+    private func settlement(_ answers: BatchOutcome) -> [Query] {
+        var deaths: [DeviceTokens.Death] = []
+        var unsent: Set<Int> = []
+        for exception in answers.exceptions {
+            switch exception.outcome.class.consequence {
+            case .done, .refused, .park, .again(mayHaveArrived: true): continue
+            case .forget(let milliseconds):
+                let card = cards[exception.index]
+                guard let token = card.deviceToken else { continue }
+                deaths.append(DeviceTokens.Death(deviceKey: card.deviceKey, token: token, at: milliseconds))
+            case .again(mayHaveArrived: false): unsent.insert(exception.index)
+            }
+        }
+        let woken = cards.indices.filter { !unsent.contains($0) }.map { cards[$0] }
+        return (deaths.isEmpty ? [] : [DeviceTokens.forget(deaths)])
+            + CardKey.hold(cards.map { CardKey(activityKey: $0.activityKey, deviceKey: $0.deviceKey) })
+            + (woken.isEmpty ? [] : [WatchedCard.woken(woken)])
+            + (unsent.isEmpty ? [] : [WatchedCard.notWoken(unsent.sorted().map { cards[$0] }, again: Self.pause)])
+    }
+
+    /// Runs in a task of its own. Otherwise a stopping daemon would lose the answers, and another would send the pushes
+    /// again.
+    private func store(_ statements: [Query]) async throws {
+        let database = room.database
+        try await Task {
+            _ = try await database.withTransaction { try await $0.pipeline(statements) }
+        }.value
+    }
+}
+
+extension ActivityID {
+    /// How ordinary pushes name an activity to the app, beside `aps`.
+    func mention(of type: ActivityTypeName) -> JSONObject {
+        let name: JSONObject = ["activity_id": .string(rawValue), "type": .string(type.rawValue)]
+        return ["tally": .object(name)]
+    }
+}
+
+extension DeliveryRoom {
+    /// The time by the database's clock and the key for a push to cards of an activity. Nil where nothing may be sent
+    /// now: sending is halted, or there is no signing key.
+    func mayPush(
+        _ activity: ActivityNames,
+        else complaint: Logger.Message
+    ) async throws -> (now: Int64, identity: SigningIdentity)? {
+        let rows = try await database.query(
+            """
+            SELECT extract(epoch FROM clock_timestamp())::int8, EXISTS (
+                SELECT FROM sending_halts
+                WHERE bundle_id = \(activity.app.rawValue)
+                  AND environment = \(activity.environment.rawValue)::apns_environment)
+            """
+        )
+        guard let (now, isHalted) = try rows.first(as: (Int64, Bool).self), !isHalted else { return nil }
+        do {
+            return (now, try await signing.identity(of: activity.app, activity.environment))
+        } catch let error as SigningKeyMissing {
+            logger.warning(complaint, metadata: ["error": "\(error)"])
+            return nil
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import APNSTransport
+import ActivityModel
+import DeliveryStore
+import Logging
+import Postgres
+import ServiceLifecycle
+import Store
+
+/// Sends the ordinary pushes that were accepted, until APNs has taken or refused each or its deadline has passed.
+///
+/// A row is taken by moving its `due_at` on by a lease, so that another daemon tries if this one dies. A push whose
+/// answer was lost is tried again: it may arrive twice, which a `collapse_id` makes one. Each environment has a queue
+/// of its own, and several batches are on their way: what cannot be reached holds up nothing else.
+struct PushQueue: Service, CustomStringConvertible {
+    let room: DeliveryRoom
+
+    private static let batchSize = 100
+    private static let batchesAtOnce = 4
+
+    var description: String { "push-queue" }
+
+    func run() async {
+        await cancelWhenGracefulShutdown {
+            await withDiscardingTaskGroup { group in
+                for environment in APNSEnvironment.allCases {
+                    group.addTask { await run(in: environment) }
+                }
+            }
+        }
+    }
+
+    private func run(in environment: APNSEnvironment) async {
+        await withTaskGroup(of: Void.self) { group in
+            var begun = 0
+            var due = room.dueWork.signals(of: .pushes(environment)).makeAsyncIterator()
+            while await due.next() != nil {
+                var mayBeMore = true
+                while mayBeMore, !Task.isCancelled {
+                    mayBeMore = false
+                    do {
+                        let pushes = try await claim(in: environment)
+                        mayBeMore = pushes.count == Self.batchSize
+                        if !pushes.isEmpty {
+                            group.addTask { await sendLogging(pushes) }
+                            begun += 1
+                        }
+                    } catch {
+                        room.logger.failed("cannot take pushes", error)
+                    }
+                    if begun == Self.batchesAtOnce {
+                        await group.next()
+                        begun -= 1
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes what is due, up to one batch.
+    func claim(in environment: APNSEnvironment) async throws -> [QueuedPush] {
+        try await QueuedPush.claim(
+            Self.batchSize,
+            in: environment,
+            for: QueuedPush.lease(room.settings),
+            from: room.database
+        )
+    }
+
+    private func sendLogging(_ pushes: [QueuedPush]) async {
+        do {
+            try await send(pushes)
+        } catch {
+            // They are sent when the lease is over.
+            room.logger.warning("cannot store what came of pushes", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Sends the pushes of a batch that may leave, and stores their outcomes.
+    func send(_ pushes: [QueuedPush]) async throws {
+        try await sendAll(pushes.filter { $0.halt == nil || $0.isOver })
+        let halted = pushes.filter { $0.halt != nil && !$0.isOver }
+        for (scope, pushes) in Dictionary(grouping: halted, by: \.scope) { try await probe(scope, pushes) }
+    }
+
+    /// If sending is halted and its next probe is due, a few pushes leave as the probe, because an app may send no
+    /// others.
+    private func probe(_ scope: HaltScope, _ pushes: [QueuedPush]) async throws {
+        guard let halt = pushes.first?.halt, try await room.halts.takeProbe(scope, halt) else { return }
+        do {
+            try await sendAll(Array(pushes.prefix(AnswerWatch.probeSize)))
+        } catch {
+            _ = try await room.halts.endProbe(scope, halt)
+            throw error
+        }
+        _ = try await room.halts.endProbe(scope, halt)
+    }
+
+    private func sendAll(_ pushes: [QueuedPush]) async throws {
+        guard !pushes.isEmpty else { return }
+        let outcomes = await withTaskGroup(of: PushSettlement.Result.self) { group in
+            for push in pushes {
+                group.addTask { await send(push) }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        let settlement = PushSettlement(results: outcomes, backoff: room.settings.backoff)
+        let database = room.database
+        // Runs in a task of its own. Otherwise a stopping daemon would lose the answers, and another would send the
+        // pushes again.
+        try await Task {
+            _ = try await database.withTransaction { try await $0.pipeline(settlement.statements) }
+        }.value
+    }
+
+    private func send(_ push: QueuedPush) async -> PushSettlement.Result {
+        if push.isOver { return PushSettlement.Result(push: push, outcome: nil) }
+        do {
+            let batch = PushBatch(
+                environment: push.environment,
+                identity: try await room.signing.identity(of: push.app, push.environment),
+                headers: push.headers,
+                body: push.body,
+                tokens: TokenBuffer([push.token]),
+                deadline: room.settings.pushDeadline
+            )
+            let answer = await room.send(batch, to: [push.deviceKey], slot: nil)
+            let outcome = answer.exceptions.first?.outcome ?? PushOutcome(.accepted, status: 200)
+            room.logger.debug(
+                "push answered",
+                metadata: [
+                    "push.id": "\(push.id)", "apns.id": "\(push.apnsID.rawValue)", "apns.outcome": "\(outcome.words)",
+                ]
+            )
+            return PushSettlement.Result(push: push, outcome: outcome)
+        } catch {
+            room.logger.warning(
+                "a push waits",
+                metadata: ["push.id": "\(push.id)", "error": "\(error)"]
+            )
+            return PushSettlement.Result(push: push, outcome: PushOutcome(.notSent))
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import APNSTransport
+import ActivityModel
+import DeliveryStore
+import JSON
+import Postgres
+import Store
+import Waiting
+
+/// The statements to write when pushes were answered. Settled pushes leave the table as events; the others are retried.
+struct PushSettlement: Sendable {
+    struct Result: Sendable {
+        let push: QueuedPush
+        /// Nil if its deadline had passed.
+        let outcome: PushOutcome?
+
+        /// The fate of the push.
+        var fate: Fate {
+            guard let outcome else { return .failed(reason: "expired") }
+            switch outcome.class.consequence {
+            case .done: return .sent
+            case .refused, .forget, .park: return .failed(reason: outcome.words)
+            case .again: return .again
+            }
+        }
+    }
+
+    enum Fate: Equatable {
+        case sent
+        case failed(reason: String)
+        case again
+    }
+
+    let results: [Result]
+    let backoff: Backoff
+
+    var statements: [Query] {
+        var settled: [Int64] = []
+        var events: [Event] = []
+        var deaths: [DeviceTokens.Death] = []
+        var again: [(key: Int64, delay: Duration)] = []
+        for result in results {
+            let push = result.push
+            switch result.fate {
+            case .again:
+                again.append((push.key, backoff.delay(afterFailures: push.failures + 1)))
+            case .sent, .failed:
+                settled.append(push.key)
+                events.append(event(result))
+            }
+            if case .forget(let milliseconds)? = result.outcome?.class.consequence, let deviceKey = push.deviceKey {
+                deaths.append(DeviceTokens.Death(deviceKey: deviceKey, token: push.token, at: milliseconds))
+            }
+        }
+        var statements: [Query] = []
+        // The devices before their pushes, as a deletion does.
+        if !deaths.isEmpty { statements.append(DeviceTokens.forget(deaths)) }
+        if !settled.isEmpty {
+            // A transaction that holds the row of a push blocks the deletion of its device, and writes the event after
+            // that. So no event of an erased device is left (``TimelineErasure``).
+            statements.append("DELETE FROM pushes WHERE push_key = ANY(\(settled))")
+            statements.append(EventRows.insertion(events))
+        }
+        if !again.isEmpty {
+            statements.append(
+                """
+                UPDATE pushes AS p
+                SET due_at = least(p.deadline, clock_timestamp() + r.delay), failures = least(p.failures + 1, 1000)
+                FROM unnest(\(again.map(\.key)), \(again.map(\.delay))) AS r(push_key, delay)
+                WHERE p.push_key = r.push_key
+                """
+            )
+        }
+        return statements
+    }
+
+    private func event(_ result: Result) -> Event {
+        let push = result.push
+        var detail: JSONObject = [
+            "push_id": .string(push.id), "push_type": .string(push.pushType.rawValue),
+            "apns_id": .string(push.apnsID.rawValue), "tries": .number(JSONNumber(push.failures + 1)),
+        ]
+        if case .failed(let reason) = result.fate { detail["reason"] = .string(reason) }
+        return Event(
+            result.fate == .sent ? .pushSent : .pushFailed,
+            of: .app(push.app, push.environment, deviceKey: push.deviceKey),
+            detail
+        )
+    }
+}

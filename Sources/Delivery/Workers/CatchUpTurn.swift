@@ -1,0 +1,230 @@
+import ActivityModel
+import DeliveryStore
+import Postgres
+import Store
+import Synchronization
+
+/// Destinations that are served by their own row instead of the ring: late joiners, rotated tokens, retries.
+///
+/// Each is sent the newest state, with the newest alert that it has not heard; or before it the oldest must-deliver
+/// change that it is owed (promise 4).
+struct CatchUpTurn: Sendable {
+    let room: DeliveryRoom
+    /// Nil where no worker of the dispatcher does this.
+    let slot: WorkerSlot?
+    let lease: SegmentLease
+    /// How the ring stood at the look that this turn follows.
+    let progress: SegmentProgress
+    let activity: ActivitySnapshot
+    /// The place at which the turn before stopped.
+    let place: CatchUpPlace
+
+    /// At kick-off cards report without end that they show the newest state. Cards that come meanwhile get on the ring
+    /// together.
+    private static let gathering = Duration.milliseconds(100)
+
+    func run() async throws -> SegmentWorker.Turn {
+        // Each row is written in one transaction with the others: few, or changes wait for it.
+        let limit = activity.batch(min(RingWalk.batchSize, room.settings.stretchSize))
+        let due = try await nextPage(limit).filter { $0.canDecode || $0.leaving || activity.state == .ended }
+        guard !due.isEmpty else { return .idle }
+        let leaving = due.filter(\.leaving)
+        let (behind, level) = due.filter { !$0.leaving }.partitioned { $0.knownRevision >= activity.newest }
+        let (unsure, current) = level.partitioned { $0.confirmedRevision >= activity.newest }
+        if !current.isEmpty {
+            try await store([Destination.backOnRing(current, activity.key, activity.newest)], of: current)
+        }
+        let pushes = TokenPushes(room: room, slot: slot, lease: lease, activity: activity)
+        for (revision, destinations) in try await owed(to: behind) {
+            try await send(revision, to: destinations, pushes)
+        }
+        if !leaving.isEmpty { try await dismiss(leaving, pushes) }
+        // Last: a stamp that would run ahead of the clock holds up nobody else.
+        let isAssured = unsure.isEmpty ? false : try await assure(unsure, pushes)
+        if due.count == current.count, due.count < limit { return .early(Self.gathering) }
+        return isAssured || due.count > unsure.count ? .worked : .idle
+    }
+
+    /// The due cards after those of the turn before, in the order of their devices. After the last come the first
+    /// again.
+    private func nextPage(_ limit: Int) async throws -> [Destination] {
+        let first = progress.range.after
+        let behind = max(place.key, first)
+        var page = try await self.page(after: behind, limit)
+        if page.isEmpty, behind > first { page = try await self.page(after: first, limit) }
+        place.key = page.count == limit ? page.last?.deviceKey ?? first : first
+        return page
+    }
+
+    /// A due card can decode the newest state, or is to be sent an end. It may not decode a state that came since, so
+    /// then this reads no card. An app version that decodes states again since then is settled first.
+    ///
+    /// The order and the bounds name all columns before the device. Only one index has that order, so the server cannot read
+    /// the cards of other rings to sort them.
+    private func page(after key: Int64, _ limit: Int) async throws -> [Destination] {
+        try await Destination.read(
+            """
+            SELECT \(unescaped: Destination.columns), \(unescaped: Destination.canDecode),
+                   \(unescaped: Destination.decodesFrom)
+            FROM subscriptions
+            WHERE (activity_key, mode, device_key) > (\(activity.key), 'token', \(key))
+              AND (activity_key, mode, device_key) <= (\(activity.key), 'token', \(progress.range.through))
+              AND state = 'due' AND due_at <= now()
+              AND EXISTS (SELECT FROM activities AS a WHERE a.activity_key = \(activity.key) AND a.revision = \(activity.newest))
+            ORDER BY activity_key, mode, device_key LIMIT \(limit)
+            """,
+            from: room.database
+        )
+    }
+
+    /// Who is sent which revision next, the older ones first: a fresh stamp of theirs comes before one of the newest.
+    private func owed(to destinations: [Destination]) async throws -> [(Revision, [Destination])] {
+        let barriers = activity.state == .ended ? [] : try await barriers(for: destinations)
+        let groups = Dictionary(grouping: destinations) { destination in
+            let has = max(destination.heardRevision, destination.knownRevision, destination.decodesFrom - 1)
+            return barriers.first { $0 > has } ?? activity.newest
+        }
+        return groups.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    private func barriers(for destinations: [Destination]) async throws -> [Revision] {
+        guard let least = destinations.map(\.heardRevision).min() else { return [] }
+        let rows = try await room.database.query(
+            """
+            SELECT revision FROM changes
+            WHERE activity_key = \(activity.key) AND must_deliver AND revision > \(least)
+              AND revision <= \(activity.newest)
+            ORDER BY revision
+            """
+        )
+        return try rows.decoded(as: Int64.self)
+    }
+
+    private func send(_ revision: Revision, to destinations: [Destination], _ pushes: TokenPushes) async throws {
+        guard let change = try await room.changes.stamped(revision, under: lease) else { return }
+        var alerts: [Revision: OwedAlert] = [:]
+        for heard in Set(destinations.map(\.heardRevision)) {
+            alerts[heard] = try await room.changes.newestAlert(activity.key, after: heard, upTo: revision)
+        }
+        let (begun, exceptions) =
+            try await pushes
+            .send(
+                change,
+                to: destinations.map {
+                    TokenPushes.Push($0, alert: alerts[$0.heardRevision], heardIfRefused: $0.heardRevision)
+                }
+            )
+        let done = exceptions.settled(of: begun)
+        let settled =
+            revision < activity.newest
+            ? Destination.owedMore(done, activity.key, than: revision)
+            : Destination.backOnRing(done, activity.key, revision)
+        try await store(
+            exceptions.statements + [settled],
+            of: begun,
+            with: exceptions.mayHaveArrived ? change : nil,
+            alertStamp: alerts.isEmpty ? nil : change.timestamp
+        )
+    }
+
+    /// Sends the newest state once more where APNs has accepted it and the phone may not have it. These are tokens that
+    /// replace others, which may have been void, and cards that say they show an older state. The push is no news to a phone
+    /// that has the state, so it spends no budget and tells no alert. If an alert left under its stamp, these are other
+    /// bytes, which need a stamp of their own (promise 3).
+    ///
+    /// - Returns: False if that has to wait: a newer stamp would break off the walk that tells the alert.
+    private func assure(_ destinations: [Destination], _ pushes: TokenPushes) async throws -> Bool {
+        guard var change = try await room.changes.stamped(activity.newest, under: lease) else { return true }
+        if change.timestamp == progress.alertStamp {
+            guard progress.carousel.lap == nil else { return false }
+            guard let anew = try await room.changes.stamped(activity.newest, under: lease, anew: true)
+            else { return true }
+            change = anew
+        }
+        let (begun, exceptions) =
+            try await pushes
+            .send(
+                change,
+                to: destinations.map { TokenPushes.Push($0, alert: nil, heardIfRefused: $0.heardRevision) },
+                fixedPriority: PriorityRule.repeated(change.kind)
+            )
+        let done = exceptions.settled(of: begun)
+        try await store(
+            exceptions.statements + [Destination.backOnRing(done, activity.key, change.revision)],
+            of: begun,
+            with: exceptions.mayHaveArrived ? change : nil
+        )
+        return true
+    }
+
+    /// Ends cards while the activity still runs, and forgets them, also cards that can never be reached.
+    private func dismiss(_ leaving: [Destination], _ pushes: TokenPushes) async throws {
+        guard let change = try await room.changes.stamped(activity.newest, under: lease) else { return }
+        let (begun, exceptions) =
+            try await pushes
+            .send(
+                change.asEnd,
+                to: leaving.map { TokenPushes.Push($0, alert: nil, heardIfRefused: $0.heardRevision) },
+                fixedPriority: PriorityRule.end.priority
+            )
+        try await store(
+            exceptions.statements
+                + [Destination.forget(begun, settled: exceptions.settled(of: begun), activity.key)],
+            of: begun
+        )
+        // A user who followed again meanwhile still had this card then, and was not enrolled. So enrol now, in a
+        // transaction of its own: starts are locked before cards, and it sees everybody who followed before it began.
+        try await seeingDeletions {
+            try await room.work.enrol(deviceKeys: begun.map(\.deviceKey), in: activity.key, isReport: false)
+        }
+    }
+
+    /// A worker that was paused past its lease stores nothing: its successor has read the rows and acts on them.
+    ///
+    /// With a `change`, records that it was sent to somebody. Revisions that the ring passed before, while nobody rode,
+    /// are merged into it. Changes are locked before cards, as everybody does who stores what a ring has sent.
+    private func store(
+        _ statements: [Query],
+        of destinations: [Destination],
+        with change: ChangeToSend? = nil,
+        alertStamp: Timestamp? = nil
+    ) async throws {
+        let cards = destinations.map { CardKey(activityKey: activity.key, deviceKey: $0.deviceKey) }
+        var carousel = progress.carousel
+        var changes: [Query] = []
+        if let change {
+            let (revision, upcoming) = (change.revision, min(change.revision, carousel.upcoming))
+            // Cards may come back that were away while the ring passed changes without anybody on it.
+            let sent = destinations.map(\.knownRevision).filter { $0 > 0 }.reduce(carousel.sent, min)
+            changes = ChangeStore.merge(under: lease, after: sent, before: upcoming, into: revision)
+            if !change.isSent { changes.append(ChangeStore.markSent(revision, of: activity.key)) }
+            carousel.served(revision)
+        }
+        try await room.segments.store(
+            [.planningOnce] + changes + CardKey.hold(cards) + statements,
+            alertStamp: alertStamp,
+            carousel == progress.carousel ? nil : carousel,
+            under: lease
+        )
+    }
+}
+
+extension [Destination] {
+    /// The destinations that do not fulfil a condition, and those that do.
+    fileprivate func partitioned(
+        by condition: (Destination) -> Bool
+    ) -> (others: [Destination], matching: [Destination]) {
+        (filter { !condition($0) }, filter(condition))
+    }
+}
+
+/// How far the turns of one worker have come, so that cards which are due again soon do not keep the others waiting.
+final class CatchUpPlace: Sendable {
+    private let state = Mutex<Int64>(0)
+
+    /// The device of the last card that was read.
+    var key: Int64 {
+        get { state.withLock { $0 } }
+        set { state.withLock { $0 = newValue } }
+    }
+}

@@ -1,0 +1,88 @@
+import APNSTransport
+import ActivityModel
+import DeliveryStore
+import Store
+
+/// A change on its way to update tokens: what its pushes have in common, whoever they go to.
+struct OutgoingChange: Sendable {
+    let room: DeliveryRoom
+    /// Nil where no worker of the dispatcher does this.
+    let slot: WorkerSlot?
+    let lease: SegmentLease
+    let activity: ActivitySnapshot
+    let change: ChangeToSend
+    let identity: SigningIdentity
+    let detail: TimelineDetail
+
+    /// A body and its header fields, made once for all pushes that are alike.
+    struct Form: Sendable {
+        let headers: PushHeaders
+        let body: [UInt8]
+        /// The revision whose state it carries; nil for an end without one.
+        let revision: Revision?
+        /// Whether there was no room for the alert.
+        let dropsAlert: Bool
+    }
+
+    /// Apps that could not decode the state get the form with `leavingOutContent`: an end reaches them all the same.
+    func form(alert: AlertContent?, priority: PushPriority, leavingOutContent: Bool = false) -> Form {
+        let (body, dropsAlert) = body(alert, leavingOutContent)
+        return Form(
+            headers: PushHeaders(
+                bundleID: activity.bundleID,
+                priority: priority,
+                expiration: activity.policy.expiration(of: change.kind, at: change.timestamp)
+            ),
+            body: body,
+            revision: leavingOutContent ? nil : change.revision,
+            dropsAlert: dropsAlert
+        )
+    }
+
+    /// An alert that one card is owed from earlier was not measured with every later state; the state goes before it.
+    private func body(_ alert: AlertContent?, _ leavingOutContent: Bool) -> ([UInt8], dropsAlert: Bool) {
+        let body = LiveActivityRendering(change: change, alert: alert, activity: activity)
+            .body(leavingOutContent: leavingOutContent)
+        guard alert != nil, SizeLimit.device.excess(body.count) != nil else { return (body, false) }
+        let state = LiveActivityRendering(change: change, alert: nil, activity: activity)
+            .body(leavingOutContent: leavingOutContent)
+        return (state, true)
+    }
+
+    /// Sends to tokens, and takes down what became of it. `deviceKeys` are those of the tokens, in their order.
+    func send(_ form: Form, to tokens: TokenBuffer, of deviceKeys: [Int64]) async -> BatchOutcome {
+        let outcome = await room.send(
+            PushBatch(
+                environment: activity.environment,
+                identity: identity,
+                headers: form.headers,
+                body: form.body,
+                tokens: tokens,
+                deadline: room.settings.pushDeadline,
+                wantsReceipts: detail.wantsReceipts
+            ),
+            to: deviceKeys,
+            slot: slot
+        )
+        room.timeline.record(
+            TimelineSending(
+                activity: activity.names,
+                segment: lease.segment,
+                event: change.kind == .end ? .end : .update,
+                revision: form.revision,
+                origin: change.origin,
+                priority: form.headers.priority,
+                detail: detail
+            ),
+            to: deviceKeys,
+            outcome
+        )
+        if form.dropsAlert {
+            room.timeline.record(
+                DroppedAlert(activity: activity.names, revision: form.revision),
+                phones: outcome.accepted
+            )
+        }
+        return outcome
+    }
+}

@@ -1,0 +1,63 @@
+import APITypes
+package import Postgres
+import Store
+
+/// Cards of a ring that have not begun, and wait by policy (`pending_updates`), when their activity has ended. They are
+/// given rows of their own, so that each is sent the end and none of them comes up later.
+package struct PendingCards: Sendable {
+    let activity: ActivitySnapshot
+    /// The device keys of the ring.
+    let range: RingRange
+    /// Cards that are released at once: reports of their devices wait as long.
+    let pageSize: Int
+
+    package init(activity: ActivitySnapshot, range: RingRange, pageSize: Int) {
+        self.activity = activity
+        self.range = range
+        self.pageSize = pageSize
+    }
+
+    /// An SQL condition: some card of the ring `s` waits to begin.
+    ///
+    /// The bounds and the order name all columns of one index, as in ``CatchUpTurn``. No other index has that order, so
+    /// the server cannot go through the other cards of the ring.
+    static let exist = """
+        coalesce((
+            SELECT true FROM subscriptions AS d
+            WHERE (d.activity_key, d.mode, d.device_key) > (s.activity_key, 'token', s.after_key)
+              AND (d.activity_key, d.mode, d.device_key) <= (s.activity_key, 'token', s.through_key)
+              AND d.state = 'withheld' AND d.reason = '\(WithheldReason.pending)'
+            ORDER BY d.activity_key, d.mode, d.device_key LIMIT 1
+        ), false)
+        """
+
+    /// Releases a page of them. They have heard all alerts: nobody looks at a card that is not shown.
+    package func release(in database: Database) async throws {
+        // Reports lock cards in an order of their own.
+        try await database.withYieldingTransaction { connection in
+            _ = try await connection.commit([.planningOnce, self.page])
+        }
+    }
+
+    private var page: Query {
+        """
+        WITH waiting AS MATERIALIZED (
+            SELECT activity_key, device_key FROM subscriptions
+            WHERE activity_key = \(activity.key) AND device_key = ANY(ARRAY(
+                SELECT device_key FROM subscriptions
+                WHERE (activity_key, mode, device_key) > (\(activity.key), 'token', \(range.after))
+                  AND (activity_key, mode, device_key) <= (\(activity.key), 'token', \(range.through))
+                  AND state = 'withheld' AND reason = '\(unescaped: WithheldReason.pending)'
+                ORDER BY activity_key, mode, device_key LIMIT \(pageSize)
+            ))
+            ORDER BY device_key FOR NO KEY UPDATE
+        )
+        UPDATE subscriptions AS s
+        SET state = 'due', due_at = clock_timestamp(), failures = 0, reason = NULL,
+            heard_revision = greatest(s.heard_revision, \(activity.newest))
+        FROM waiting AS w
+        WHERE \(unescaped: Query.byKey("s", "w", "activity_key", "device_key"))
+          AND s.state = 'withheld' AND s.reason = '\(unescaped: WithheldReason.pending)'
+        """
+    }
+}

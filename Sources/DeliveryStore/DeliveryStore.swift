@@ -1,0 +1,81 @@
+package import Metrics
+import Postgres
+package import ServiceLifecycle
+package import Store
+
+/// The room between accepting and sending, for what waits to be sent. Accepting fills it, and sending empties it.
+///
+/// - **What it does.** Nothing leaves from here. Each folder has one subject.
+///   - `Segments`: the destinations that one worker serves. A worker leases a segment, and stores how far it has come
+///     (``SegmentStore``). ``WakeUps`` and ``WorkNotifications`` tell that there is work.
+///   - `SmallSegments`: segments with so little to do that an accept leases them, and many are served together.
+///   - `Changes`: the changes with their stamps (``ChangeStore``), how they look in a push, and their priority
+///     (``BudgetLedger``).
+///   - `Cards`: which cards are due, which leave, and which new cards continue old ones (``Continuations``).
+///   - `Starts`: the audience, how it becomes starts (`DeliveryStore+Enrolment`), and which apps can decode a start.
+///   - `Pushes`: ordinary pushes (``QueuedPush``).
+///   - `Answers`: what the answers of APNs mean to cards (``PushExceptions``), and how long changes take
+///     (``DeliveryTimes``).
+///   - `Halts`: counts the answers of APNs, and says where sending stands still (``SendingHalts``). Operators see and
+///     lift halts (`DeliveryStore+Halts`).
+///   - `DueWork`: finds all kinds of work that are due, with one question.
+/// - **Who calls it.** Accepting and sending. It calls neither.
+/// - **Tables that it alone writes.** `answer_counts`, `audience_topics`, `budget_ledger`, `sending_halts`.
+/// - **Tables that others write as well.**
+///   - `segments`: accepting makes, wakes and leases them. Sending divides rings.
+///   - `changes` and `activities`: accepting inserts them. The stamps are given here.
+///   - `subscriptions`, `starts` and `continuations`: accepting stores reports, and sending the results of pushes.
+///   - `audience_members`: the erasure of a user takes the user out.
+///   - `start_tokens`: the registry stores them. The end of a halt revives them.
+///   - `channels`: late starts are counted on them.
+///   - `pushes`: accepting inserts them. Sending settles them.
+///   - `wake_ups`: the store announces work there, too.
+///
+/// One for the whole daemon, handed to accepting and to sending.
+package struct DeliveryStore: Sendable {
+    let store: Store
+    /// Tells the dispatcher of this daemon that there is work.
+    package let wakeUps = WakeUps()
+    /// Finds all kinds of work that are due.
+    package let dueWork: DueWork
+    /// Leases segments, and stores how far their workers have come.
+    package let segments: SegmentStore
+    /// Stamps changes, and reads them to be sent.
+    package let changes: ChangeStore
+    /// Decides the priority of pushes.
+    package let ledger: BudgetLedger
+    /// Says where sending stands still.
+    package let halts: SendingHalts
+    /// Measures how long changes take.
+    package let times: DeliveryTimes
+
+    package init(store: Store, metrics: any MetricsFactory) {
+        let (database, settings) = (store.database, store.settings)
+        self.store = store
+        dueWork = DueWork(database: database, settings: settings, logger: store.logger)
+        // Twice, so that every other daemon has looked for work meanwhile.
+        segments = SegmentStore(
+            database: database,
+            lease: settings.lease,
+            patience: settings.pollInterval * 2,
+            crowd: settings.stretchSize
+        )
+        changes = ChangeStore(database: database, skews: store.skews)
+        ledger = BudgetLedger(database: database)
+        halts = SendingHalts(
+            database: database,
+            batchSize: settings.stretchSize,
+            pushLease: QueuedPush.lease(settings),
+            uptime: settings.uptime,
+            logger: store.logger
+        )
+        times = DeliveryTimes(factory: metrics)
+    }
+
+    var database: Database { store.database }
+
+    /// Tells other daemons of work, and hears it from them.
+    package var notifications: any Service { WorkNotifications(database: database, wakeUps: wakeUps) }
+    /// Lifts halts, and sees to it that probes leave.
+    package var haltPatrol: any Service { HaltPatrol(room: self) }
+}

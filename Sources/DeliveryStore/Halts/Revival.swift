@@ -1,0 +1,123 @@
+import ActivityModel
+import Postgres
+import Store
+
+/// Revives suspects: tokens that were rejected on the way to a halt and since. It is not known yet whether they are
+/// bad.
+///
+/// Takes the tokens that were rejected first, at most `limit` of each kind. A probe takes only tokens of its ring. A
+/// token that is rejected again comes last the next time, so that each probe meets other tokens.
+///
+/// Without a probe, announces the activities of the tokens, for any worker that is free to send to them.
+package struct Revival {
+    let scope: HaltScope
+    /// The time since which rejected tokens are suspects.
+    let suspectFrom: PGTimestamp
+    let limit: Int
+    var only: Probe?
+
+    /// The ring that a probe is sent to.
+    package struct Probe {
+        let lease: SegmentLease
+        let range: RingRange
+    }
+
+    /// The result of a statement.
+    struct Batch: Sendable {
+        /// Tokens that it has revived.
+        let revived: Int
+        /// When the last token that it has read was rejected; nil if no suspect was left.
+        let last: PGTimestamp?
+    }
+
+    static func batch(_ rows: Rows) throws -> Batch {
+        let (revived, last) = try rows.first(as: (Int64, PGTimestamp?).self) ?? (Int64(0), nil)
+        return Batch(revived: Int(revived), last: last)
+    }
+
+    /// For a probe.
+    var statements: [Query] { [subscriptions, startTokens] }
+
+    /// Locks the suspects that are still in a state, in the common lock order of cards (``CardKey``).
+    private static func held(in state: String) -> String {
+        """
+        SELECT s.activity_key, s.device_key FROM subscriptions AS s
+        WHERE (s.activity_key, s.device_key) IN (SELECT activity_key, device_key FROM suspects) AND s.state = '\(state)'
+        ORDER BY s.activity_key, s.device_key FOR NO KEY UPDATE OF s
+        """
+    }
+
+    /// Revives update tokens. Each card is served by its own row first, like any that missed something.
+    var subscriptions: Query {
+        """
+        WITH suspects AS MATERIALIZED (
+            SELECT s.activity_key, s.device_key, s.rejected_at FROM subscriptions AS s JOIN activities AS a USING (activity_key)
+            WHERE a.bundle_id = \(scope.app.rawValue) AND a.environment = \(scope.environment.rawValue)::apns_environment
+              AND s.state = 'rejected' AND s.rejected_at >= \(suspectFrom)
+              AND (\(only == nil) OR (s.activity_key = \(only?.lease.activityKey)
+                  AND s.device_key > \(only?.range.after) AND s.device_key <= \(only?.range.through)))
+            ORDER BY s.rejected_at LIMIT \(limit)
+        ), held AS MATERIALIZED (
+            \(unescaped: Self.held(in: "rejected"))
+        ), revived AS (
+            UPDATE subscriptions AS s
+            SET state = 'due', due_at = clock_timestamp(), failures = 0, reason = NULL
+            FROM held AS r
+            WHERE s.activity_key = r.activity_key AND s.device_key = r.device_key AND s.state = 'rejected'
+            RETURNING s.activity_key, s.device_key, s.state
+        ), told AS (
+            \(unescaped: SegmentRows.announcement(ofDueAmong: "revived")) HAVING \(only == nil)
+        )
+        SELECT (SELECT count(*) FROM revived), (SELECT max(rejected_at) FROM suspects)
+        """
+    }
+
+    /// Cards whose app could not decode the newest state when their tokens were suspects are tried when it can again.
+    var withheld: Query {
+        """
+        WITH suspects AS MATERIALIZED (
+            SELECT s.activity_key, s.device_key, s.rejected_at FROM subscriptions AS s JOIN activities AS a USING (activity_key)
+            WHERE a.bundle_id = \(scope.app.rawValue) AND a.environment = \(scope.environment.rawValue)::apns_environment
+              AND s.state = 'withheld' AND s.rejected_at IS NOT NULL AND s.rejected_at >= \(suspectFrom)
+            ORDER BY s.rejected_at LIMIT \(limit)
+        ), held AS MATERIALIZED (
+            \(unescaped: Self.held(in: "withheld"))
+        ), forgiven AS (
+            UPDATE subscriptions AS s SET rejected_at = NULL FROM held AS r
+            WHERE s.activity_key = r.activity_key AND s.device_key = r.device_key
+            RETURNING s.device_key
+        )
+        SELECT (SELECT count(*) FROM forgiven), (SELECT max(rejected_at) FROM suspects)
+        """
+    }
+
+    /// Revives start tokens, and tries their starts again.
+    var startTokens: Query {
+        """
+        WITH suspects AS MATERIALIZED (
+            SELECT t.device_key, t.type_name, t.rejected_at FROM start_tokens AS t JOIN devices AS d USING (device_key)
+            WHERE d.bundle_id = \(scope.app.rawValue) AND d.environment = \(scope.environment.rawValue)::apns_environment
+              AND t.state = 'rejected' AND t.rejected_at >= \(suspectFrom)
+              AND (\(only == nil) OR EXISTS (
+                  SELECT FROM starts AS s JOIN activities AS a USING (activity_key)
+                  WHERE \(only?.lease.isFirstRing) AND s.activity_key = \(only?.lease.activityKey) AND s.device_key = t.device_key AND s.state = 'failed'
+                    AND a.type_name = t.type_name AND a.state = 'live' OFFSET 0
+              ))
+            ORDER BY t.rejected_at LIMIT \(limit)
+        ), revived AS (
+            UPDATE start_tokens AS t SET state = 'live' FROM suspects AS r
+            WHERE t.device_key = r.device_key AND t.type_name = r.type_name AND t.state = 'rejected'
+            RETURNING t.device_key, t.type_name
+        ), tried_again AS (
+            UPDATE starts AS s SET state = 'pending', due_at = clock_timestamp(), failures = 0, reason = NULL
+            FROM revived AS r, activities AS a
+            WHERE s.device_key = r.device_key AND s.state = 'failed' AND a.activity_key = s.activity_key
+              AND a.type_name = r.type_name AND a.state = 'live'
+            RETURNING s.activity_key
+        ), told AS (
+            INSERT INTO wake_ups (activity_key) SELECT DISTINCT activity_key FROM tried_again WHERE \(only == nil)
+        )
+        SELECT (SELECT count(*) FROM revived), (SELECT max(rejected_at) FROM suspects)
+        """
+    }
+}

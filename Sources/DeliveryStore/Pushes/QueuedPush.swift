@@ -1,0 +1,118 @@
+package import APNSTransport
+package import ActivityModel
+package import Postgres
+package import Store
+
+/// One row of `pushes` that was taken to be sent.
+package struct QueuedPush: Sendable {
+    package let key: Int64
+    package let id: String
+    package let apnsID: APNSRequestID
+    package let app: BundleID
+    package let environment: APNSEnvironment
+    /// Whose own token it is; nil for a token that the caller gave.
+    package let deviceKey: Int64?
+    package let token: PushToken
+    package let pushType: PushType
+    let priority: PushPriority
+    let expiration: Int64?
+    let collapseID: String?
+    package let body: [UInt8]
+    /// Tries that came to nothing.
+    package let failures: Int
+    /// Its deadline has passed.
+    package let isOver: Bool
+    /// Set where sending is halted.
+    package let halt: SendingHalt?
+
+    /// Where a halt stops it.
+    package var scope: HaltScope { HaltScope(app: app, environment: environment) }
+
+    /// Its headers, as APNs gets them.
+    package var headers: PushHeaders {
+        PushHeaders(
+            bundleID: app,
+            pushType: pushType,
+            priority: priority,
+            expiration: expiration,
+            collapseID: collapseID,
+            requestID: apnsID
+        )
+    }
+
+    /// How long a daemon keeps what it has taken: the outcome must be stored before another takes it for abandoned.
+    package static func lease(_ settings: OrchestratorSettings) -> Duration { settings.pushDeadline + .seconds(5) }
+}
+
+extension QueuedPush {
+    /// Takes pushes that are due in one environment for as long as `lease`, the longest due first. The result includes
+    /// pushes that cannot leave, because sending is halted and no probe is due. Those are put off past the next probe,
+    /// as ``SendingHalt/wait(jitter:)`` does, so that a crowd of them is seldom met. Whoever lifts the halt frees them
+    /// (``freeing(_:afterLeaseOf:limit:)``).
+    package static func claim(
+        _ limit: Int,
+        in environment: APNSEnvironment,
+        for lease: Duration,
+        from database: Database
+    ) async throws -> [QueuedPush] {
+        try await database.query(claiming(limit, in: environment, for: lease)).compactMap { try QueuedPush($0) }
+    }
+
+    private static func claiming(_ limit: Int, in environment: APNSEnvironment, for lease: Duration) -> Query {
+        """
+        WITH due AS MATERIALIZED (
+            SELECT p.push_key, p.deadline <= clock_timestamp() AS is_over, h.probes,
+                   h.probe_at - clock_timestamp() AS probe_in
+            FROM pushes AS p LEFT JOIN sending_halts AS h USING (bundle_id, environment)
+            WHERE p.due_at <= now() AND p.environment = \(environment.rawValue)::apns_environment
+            ORDER BY p.due_at LIMIT \(limit) FOR NO KEY UPDATE OF p SKIP LOCKED
+        )
+        UPDATE pushes AS p
+        SET due_at = clock_timestamp() + CASE WHEN NOT due.is_over AND due.probe_in > interval '0'
+            THEN least(
+                least(greatest(due.probe_in, interval '1 second'), \(SendingHalt.longestWait)) * (1 + random()),
+                p.deadline - clock_timestamp()
+            ) ELSE \(lease) END
+        FROM due WHERE p.push_key = due.push_key
+        RETURNING p.push_key, p.push_id::text, p.apns_id::text, p.bundle_id, p.environment::text, p.device_key, p.token,
+                  p.push_type, p.priority, p.expiration, p.collapse_id, p.body, p.failures, due.is_over, due.probes,
+                  due.probe_in
+        """
+    }
+
+    /// Nil for values that CHECKs and the insertion keep out of the table.
+    private init?(_ row: Row) throws {
+        guard let token = PushToken(bytes: try row["token"]), let type = PushType(rawValue: try row["push_type"]),
+            let priority = PushPriority(rawValue: try row["priority"])
+        else { return nil }
+        self.token = token
+        self.priority = priority
+        pushType = type
+        key = try row["push_key"]
+        id = try row["push_id"]
+        apnsID = APNSRequestID(stored: try row["apns_id"])
+        app = BundleID(stored: try row["bundle_id"])
+        environment = try .stored(row["environment"])
+        deviceKey = try row["device_key"]
+        expiration = try row["expiration"]
+        collapseID = try row["collapse_id"]
+        body = try row["body"]
+        failures = try row["failures"]
+        isOver = try row["is_over"]
+        halt = try SendingHalt(row)
+    }
+
+    /// The statement that frees at most `limit` pushes that a halt has put off. A push that is due within a lease may
+    /// be in some daemon's hands. So all are due after one lease at the latest.
+    static func freeing(_ scope: HaltScope, afterLeaseOf lease: Duration, limit: Int) -> Query {
+        """
+        UPDATE pushes AS p SET due_at = clock_timestamp() + \(lease)
+        FROM (
+            SELECT push_key FROM pushes
+            WHERE bundle_id = \(scope.app.rawValue) AND environment = \(scope.environment.rawValue)::apns_environment
+              AND due_at > clock_timestamp() + \(lease)
+            LIMIT \(limit) FOR NO KEY UPDATE SKIP LOCKED
+        ) AS held WHERE p.push_key = held.push_key
+        """
+    }
+}

@@ -1,0 +1,349 @@
+package import ActivityModel
+package import FoundationEssentials
+package import Postgres
+import Store
+
+/// The rows of `segments`: claiming, walking on, going to rest.
+///
+/// Every statement that a worker runs names its lease, so a daemon that was paused past its lease changes nothing.
+package struct SegmentStore: Sendable {
+    package let database: Database
+    /// How long a claim or a sign of life lasts.
+    package let lease: Duration
+    /// How long a daemon that carries half of an activity's rings leaves another ring of it to others.
+    let patience: Duration
+    /// The most cards that are counted for the repeat of a broadcast.
+    let crowd: Int
+    /// Identifies the leases of this daemon.
+    package let daemon = UUID()
+
+    /// Gives the segments work that was announced with ``SegmentRows``: of several
+    /// rings only those that hold the cards.
+    package func takeAnnouncements() async throws {
+        for _ in 0..<10 where try await takeSomeAnnouncements() < Self.announcementsAtOnce { return }
+    }
+
+    private static let announcementsAtOnce = 1_000
+
+    /// - Returns: How many there were, of at most ``announcementsAtOnce``.
+    private func takeSomeAnnouncements() async throws -> Int {
+        let rows = try await database.query(
+            """
+            WITH taken AS (
+                DELETE FROM wake_ups WHERE wake_up_id = ANY (ARRAY(
+                    SELECT wake_up_id FROM wake_ups ORDER BY wake_up_id LIMIT \(Self.announcementsAtOnce) FOR UPDATE SKIP LOCKED
+                ))
+                RETURNING activity_key, device_key
+            ), found AS MATERIALIZED (
+                SELECT DISTINCT s.activity_key, s.segment FROM taken AS t CROSS JOIN LATERAL (
+                    SELECT activity_key, segment FROM segments
+                    WHERE activity_key = t.activity_key AND (
+                        segment < 0 OR t.device_key IS NULL OR (t.device_key > after_key AND t.device_key <= through_key)
+                    ) OFFSET 0
+                ) AS s
+            ), woken AS MATERIALIZED (
+                SELECT s.activity_key, s.segment FROM found AS f JOIN segments AS s USING (activity_key, segment)
+                WHERE s.activity_key = ANY (ARRAY(SELECT activity_key FROM found))
+                ORDER BY s.activity_key, s.segment FOR NO KEY UPDATE OF s
+            ), due AS (
+                UPDATE segments AS s SET due_at = \(unescaped: SegmentRows.dueNow("s")), wakes = s.wakes + 1
+                FROM woken WHERE s.activity_key = woken.activity_key AND s.segment = woken.segment
+                  AND s.activity_key = ANY (ARRAY(SELECT activity_key FROM woken))
+            )
+            SELECT count(*) FROM taken
+            """
+        )
+        return try rows.single(Int64.self).map(Int.init) ?? 0
+    }
+
+    /// An SQL condition: nobody has leased the segment `s`, or its lease has run out. One that would last for much
+    /// longer than any daemon asks for was made before the database's clock was set back, by whoever may be gone.
+    private func isFree(_ s: String) -> String {
+        let most = Int(lease * 2 / .milliseconds(1))
+        return """
+            (\(s).lease_until IS NULL OR \(s).lease_until < now()
+                OR \(s).lease_until > clock_timestamp() + interval '\(most) milliseconds')
+            """
+    }
+
+    /// Leases due segments, the longest due first. That is at most `limit` channels and first rings of activities, and
+    /// one further ring if the caller `takesFurtherRing`.
+    ///
+    /// If an activity has several rings, a daemon takes half of them, and leaves the others to other daemons as long as
+    /// those may come.
+    package func claim(limit: Int, takesFurtherRing: Bool = true) async throws -> [SegmentLease] {
+        let rows = try await database.query(
+            """
+            WITH due AS MATERIALIZED (
+                SELECT activity_key, segment FROM segments
+                WHERE segment <= 0 AND due_at <= now() AND \(unescaped: isFree("segments"))
+                ORDER BY due_at LIMIT \(limit)
+                FOR NO KEY UPDATE SKIP LOCKED
+            ), further AS MATERIALIZED (
+                SELECT activity_key, segment FROM segments AS s
+                WHERE segment > 0 AND due_at <= now() AND \(unescaped: isFree("s")) AND (
+                    s.due_at < now() - \(patience) OR (
+                        SELECT 2 * count(*) FILTER (
+                                WHERE (o.lease_daemon = \(daemon) AND NOT \(unescaped: isFree("o")))
+                                   OR (o.segment = 0 AND o.due_at <= now() AND \(unescaped: isFree("o")))
+                            ) < count(*)
+                        FROM segments AS o WHERE o.activity_key = s.activity_key AND o.segment >= 0
+                    )
+                )
+                ORDER BY due_at, activity_key, segment LIMIT \(takesFurtherRing ? 1 : 0)
+                FOR NO KEY UPDATE OF s SKIP LOCKED
+            )
+            UPDATE segments AS s
+            SET lease_owner = gen_random_uuid(), lease_daemon = \(daemon),
+                lease_until = clock_timestamp() + \(self.lease), retry_at = NULL
+            FROM (TABLE due UNION ALL TABLE further) AS due
+            WHERE s.activity_key = due.activity_key AND s.segment = due.segment
+              AND s.activity_key = ANY (ARRAY(SELECT activity_key FROM due UNION ALL SELECT activity_key FROM further))
+            RETURNING s.activity_key, s.segment, s.lease_owner::text
+            """
+        )
+        return try rows.decoded(as: (Int64, Int16, String).self).map {
+            SegmentLease(activityKey: $0, segment: $1, owner: $2)
+        }
+    }
+
+    /// Prolongs the lease, also one that has run out and that nobody has taken, and reads the segment.
+    ///
+    /// - Throws: ``LeaseLost`` if the lease is another's, or over.
+    @discardableResult
+    package func renew(_ lease: SegmentLease) async throws -> SegmentProgress {
+        try await progress(database.query(renewal(lease)))
+    }
+
+    /// The data that a worker reads before each batch.
+    package struct Look: Sendable {
+        package let progress: SegmentProgress
+        package var activity: ActivitySnapshot
+        /// The newest change, if it may leave under the stamp that it has.
+        package let newest: ChangeToSend?
+        /// Nil for a ring.
+        package let channel: BroadcastChannel?
+    }
+
+    /// The state of the segment and its activity; nil if the activity was deleted. Prolongs the lease, as ``renew(_:)``
+    /// does.
+    ///
+    /// - Throws: ``LeaseLost``.
+    package func look(_ lease: SegmentLease) async throws -> Look? {
+        let key = lease.activityKey
+        // Planning takes three times as long as the rest.
+        let results = try await database.pipeline(
+            [
+                .planningOnce, renewal(lease), ActivitySnapshot.selection(key, for: lease.segment),
+                ChangeStore.newest(of: key),
+            ] + (lease.isChannel ? [BroadcastChannel.selection(key, crowd: crowd)] : [])
+        )
+        let progress = try progress(results[1])
+        guard let activity = try ActivitySnapshot.read(key, results[2]) else { return nil }
+        return Look(
+            progress: progress,
+            activity: activity,
+            newest: try ChangeStore.newest(results[3]),
+            channel: lease.isChannel ? try BroadcastChannel.read(results[4]) : nil
+        )
+    }
+
+    /// The statement that prolongs a lease and selects what ``progress(_:)`` reads. A lease that is fresh is left as it
+    /// is: what writes nothing waits for no disk. The next owner of one that has run out holds its row, so only one of
+    /// the two has it.
+    private func renewal(_ lease: SegmentLease) -> Query {
+        """
+        WITH renewed AS (
+            UPDATE segments SET lease_until = clock_timestamp() + \(self.lease)
+            WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
+              AND lease_owner = \(lease.owner)::uuid
+              AND (lease_until < clock_timestamp() + \(self.lease * 2 / 3) OR lease_until > clock_timestamp() + \(self.lease))
+            RETURNING activity_key
+        )
+        SELECT wakes, cursor, completed_revision, lap_revision, lap_origin, alert_revision, alert_origin, failures,
+            after_key, through_key,
+            (SELECT count(*) FROM segments AS o WHERE o.activity_key = s.activity_key AND o.segment >= 0) AS rings,
+            alert_stamp, unsent_after
+        FROM segments AS s
+        WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
+          AND lease_owner = \(lease.owner)::uuid AND (lease_until > clock_timestamp() OR EXISTS (SELECT FROM renewed))
+        """
+    }
+
+    /// Asks what is answered only under a lease that holds; once more if it had run out and nobody has taken it.
+    ///
+    /// - Throws: ``LeaseLost``; what `ask` throws.
+    package func prolonging<Answer>(_ lease: SegmentLease, _ ask: () async throws -> Answer) async throws -> Answer {
+        do {
+            return try await ask()
+        } catch is LeaseLost {
+            try await renew(lease)
+            return try await ask()
+        }
+    }
+
+    private func progress(_ rows: Rows) throws -> SegmentProgress {
+        guard let row = rows.first else { throw LeaseLost() }
+        return SegmentProgress(
+            wakes: try row["wakes"],
+            carousel: Carousel(
+                cursor: try row["cursor"],
+                completed: try row["completed_revision"],
+                lap: Self.lap(try row["lap_revision"], from: try row["lap_origin"]),
+                alert: Self.lap(try row["alert_revision"], from: try row["alert_origin"]),
+                unsentAfter: try row["unsent_after"]
+            ),
+            failures: try row["failures"],
+            range: RingRange(after: try row["after_key"], through: try row["through_key"]),
+            rings: try row["rings"],
+            alertStamp: try row["alert_stamp"]
+        )
+    }
+
+    /// Whether a worker may begin to send more of a revision: its lease holds, nothing newer has been accepted, and
+    /// sending was not halted meanwhile.
+    ///
+    /// - `isFirst`: none of the pushes that it holds has left yet. Then of newer changes only an end keeps the revision
+    ///   back. If updates come fast, there is always a newer one, and no push would ever leave.
+    /// - Throws: ``LeaseLost``.
+    package func mayGoOn(
+        _ lease: SegmentLease,
+        with activity: ActivitySnapshot,
+        isFirst: Bool = false
+    ) async throws -> Bool {
+        try await prolonging(lease) {
+            try await Self.mayGoOn(database.query(Self.permission(lease, with: activity, isFirst: isFirst)))
+        }
+    }
+
+    /// The statement that ``mayGoOn(_:with:isFirst:)`` asks, for a transaction that does more.
+    package static func permission(_ lease: SegmentLease, with activity: ActivitySnapshot, isFirst: Bool) -> Query {
+        """
+        SELECT (a.revision = \(activity.newest) OR (\(isFirst) AND a.state = 'live'))
+               AND (\(activity.isProbe) OR \(unescaped: isNotHalted))
+        FROM segments AS s JOIN activities AS a USING (activity_key)
+        WHERE s.activity_key = \(lease.activityKey) AND s.segment = \(lease.segment)
+          AND s.lease_owner = \(lease.owner)::uuid AND s.lease_until > clock_timestamp()
+        """
+    }
+
+    /// Reads the rows of a ``permission(_:with:isFirst:)``.
+    ///
+    /// - Throws: ``LeaseLost``.
+    package static func mayGoOn(_ rows: Rows) throws -> Bool {
+        guard let mayGoOn = try rows.single(Bool.self) else { throw LeaseLost() }
+        return mayGoOn
+    }
+
+    /// An SQL condition: sending does not stand still for the app of the activity `a`.
+    package static let isNotHalted = """
+        NOT EXISTS (
+            SELECT FROM sending_halts AS h WHERE h.bundle_id = a.bundle_id AND h.environment = a.environment
+        )
+        """
+
+    private static func lap(_ revision: Int64?, from origin: Int64?) -> Carousel.Lap? {
+        guard let revision, let origin else { return nil }
+        return Carousel.Lap(revision: revision, origin: origin)
+    }
+
+    /// Stores the progress of the walk, together with the other results of a batch. If it `hasFailed`, nobody was
+    /// reached, and the failures in a row are still counted; `hasSent`: it was not empty.
+    ///
+    /// A lease that has expired and was not taken still counts, and is extended. Otherwise the pushes that have left
+    /// would leave once more, alerts included. The next owner has to wait for the row, so only one of the two
+    /// continues.
+    ///
+    /// `alertStamp`: the timestamp under which an alert has left, if one has.
+    ///
+    /// `wakesSeen`: the work is done with it, so the lease ends as by ``rest(_:wakesSeen:hold:)`` unless there was
+    /// given more.
+    ///
+    /// - Returns: Whether the lease has ended.
+    /// - Throws: ``LeaseLost``; then nothing of it is stored.
+    @discardableResult
+    package func acknowledge(
+        _ lease: SegmentLease,
+        _ carousel: Carousel,
+        hasFailed: Bool = false,
+        hasSent: Bool = true,
+        alertStamp: Timestamp? = nil,
+        restingIfStill wakesSeen: Int64? = nil,
+        with statements: [Query]
+    ) async throws -> Bool {
+        try await database.withTransaction { connection in
+            let rest = wakesSeen.map { [resting(lease, wakesSeen: $0, hold: nil)] } ?? []
+            let results = try await connection.pipeline(
+                statements + [acknowledgement(lease, carousel, hasFailed, hasSent, alertStamp)] + rest
+            )
+            guard results[statements.count].affectedRows > 0 else { throw LeaseLost() }
+            return !rest.isEmpty && results[statements.count + 1].affectedRows > 0
+        }
+    }
+
+    /// Stores the outcome of a batch of cards that their own rows serve. `alertStamp` is as in
+    /// ``acknowledge(_:_:hasFailed:hasSent:alertStamp:restingIfStill:with:)``. If a walk is given, only the revisions
+    /// that it has passed without a push may have changed.
+    ///
+    /// - Throws: ``LeaseLost``; then nothing of it is stored.
+    package func store(
+        _ statements: [Query],
+        alertStamp: Timestamp? = nil,
+        _ carousel: Carousel? = nil,
+        under lease: SegmentLease
+    ) async throws {
+        try await database.withTransaction { connection in
+            // Rows of destinations are locked before the segment's, as
+            // ``acknowledge(_:_:hasFailed:hasSent:alertStamp:restingIfStill:with:)`` does.
+            let holding: Query =
+                if alertStamp != nil || carousel != nil {
+                    """
+                    UPDATE segments
+                    SET alert_stamp = coalesce(\(alertStamp), alert_stamp),
+                        unsent_after = CASE WHEN \(carousel != nil) THEN \(carousel?.unsentAfter) ELSE unsent_after END
+                    WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
+                      AND lease_owner = \(lease.owner)::uuid
+                    RETURNING 1
+                    """
+                } else {
+                    """
+                    SELECT 1 FROM segments
+                    WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
+                      AND lease_owner = \(lease.owner)::uuid
+                    FOR SHARE
+                    """
+                }
+            let results = try await connection.pipeline(statements + [holding])
+            guard results.last?.isEmpty == false else { throw LeaseLost() }
+        }
+    }
+
+    /// Revisions that the walk passed before somebody was sent a newer one are merged by now, or left to walks that
+    /// pass them later. So this walk does not look at them again.
+    private func acknowledgement(
+        _ lease: SegmentLease,
+        _ carousel: Carousel,
+        _ hasFailed: Bool,
+        _ hasSent: Bool,
+        _ alertStamp: Timestamp?
+    ) -> Query {
+        """
+        UPDATE segments
+        SET cursor = \(carousel.cursor), completed_revision = \(carousel.completed),
+            lap_revision = \(carousel.lap?.revision), lap_origin = \(carousel.lap?.origin),
+            alert_revision = \(carousel.alert?.revision), alert_origin = \(carousel.alert?.origin),
+            unsent_after = CASE WHEN \(carousel.unsentAfter != nil) THEN greatest(\(carousel.unsentAfter), least(
+                \(carousel.upcoming - 1), (
+                    SELECT coalesce(max(n.revision), 0) FROM changes AS n
+                    WHERE n.activity_key = \(lease.activityKey) AND n.revision > \(carousel.unsentAfter) AND n.is_sent
+                )
+            )) END,
+            failures = CASE WHEN \(hasFailed) THEN failures ELSE 0 END,
+            pushed_at = CASE WHEN \(hasSent && !hasFailed) THEN clock_timestamp() ELSE pushed_at END,
+            alert_stamp = coalesce(\(alertStamp), alert_stamp),
+            lease_until = clock_timestamp() + \(self.lease)
+        WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
+          AND lease_owner = \(lease.owner)::uuid
+        """
+    }
+}

@@ -1,0 +1,98 @@
+import ActivityModel
+import Postgres
+import Store
+
+extension SegmentStore {
+    /// Looks which of the leased segments are small rings.
+    package func smallRings(among leases: [SegmentLease]) async throws -> [SmallRing] {
+        guard !leases.isEmpty else { return [] }
+        let selection = SmallRing.selection(leases.map(\.activityKey), of: daemon)
+        guard let rows = try await database.pipeline([.planningOnce, selection]).last else { return [] }
+        return try SmallRing.read(leases, rows)
+    }
+
+    /// Ends the leases of small rings whose pushes were all accepted, and stores their walks and merges. As
+    /// ``acknowledge(_:_:hasFailed:hasSent:alertStamp:restingIfStill:with:)`` and ``rest(_:wakesSeen:hold:)`` in one.
+    ///
+    /// One that was given work meanwhile is due at once. If a lease is lost, only this is stored: the change was sent.
+    /// Otherwise a card that joins later and knows an older revision would have it merged.
+    ///
+    /// - Returns: Whether some are due now.
+    package func complete(_ rings: [SmallRing]) async throws -> Bool {
+        let rings = rings.sorted { $0.lease.activityKey < $1.lease.activityKey }
+        // Rows are locked in the order in which everybody locks segments, because the loop over the rings is the outer
+        // one. A small ring has nothing that is due later: the look has found no start and no row of its own, and
+        // whoever brings one wakes the ring.
+        let statement: Query = """
+            WITH mine AS (
+                UPDATE segments AS s
+                SET completed_revision = u.revision, failures = 0, pushed_at = clock_timestamp(),
+                    lease_owner = NULL, lease_until = NULL,
+                    due_at = CASE WHEN s.wakes <> u.wakes THEN clock_timestamp() END
+                FROM unnest(
+                    \(rings.map(\.lease.activityKey)), \(rings.map(\.lease.owner)), \(rings.map(\.begun)),
+                    \(rings.map(\.change.revision)), \(rings.map(\.wakes))
+                ) AS u(activity_key, owner, begun, revision, wakes)
+                WHERE \(unescaped: Query.byKey("s", "u", "activity_key")) AND s.segment = 0 AND s.lease_owner = u.owner::uuid
+                RETURNING s.activity_key, u.begun, u.revision, s.due_at IS NOT NULL AS is_due
+            )
+            \(unescaped: rings.allSatisfy(\.isStep) ? Self.onlyCompleted : Self.recordingMerges)
+            """
+        let sent = ChangeStore.markSent(rings.map(\.change.revision), of: rings.map(\.lease.activityKey))
+        let rows = try await database.pipeline([.planningOnce, sent, statement]).last
+        return try rows?.decoded(as: Bool.self).contains(true) == true
+    }
+
+    /// The rest of the statement after the table `mine` if no revision was jumped over, as nearly always.
+    private static let onlyCompleted = "SELECT is_due FROM mine"
+
+    /// The same if revisions were jumped over: records them as merged, and writes events.
+    private static let recordingMerges = """
+        , merged AS (
+            UPDATE changes AS c
+            SET merged_into = (
+                SELECT min(n.revision) FROM changes AS n WHERE n.activity_key = c.activity_key
+                  AND n.revision > c.revision AND (n.is_sent OR n.revision = mine.revision)
+            )
+            FROM mine
+            WHERE \(Query.byKey("c", "mine", "activity_key")) AND c.revision > mine.begun AND c.revision < mine.revision
+              AND \(ChangeStore.isUnsent)
+            RETURNING c.activity_key, c.revision, c.merged_into
+        ), told AS (
+            \(EventRows.merge(from: "merged"))
+        )
+        \(onlyCompleted)
+        """
+
+    /// Prolongs leases that nobody else has taken.
+    package func renew(_ leases: [SegmentLease]) async throws {
+        try await set(leases, to: lease)
+    }
+
+    /// Gives leases back at once, for whoever is free.
+    package func release(_ leases: [SegmentLease]) async throws {
+        try await set(leases, to: nil)
+    }
+
+    /// Sets the remaining time of leases; nil ends them.
+    private func set(_ leases: [SegmentLease], to time: Duration?) async throws {
+        guard !leases.isEmpty else { return }
+        let leases = leases.sorted { ($0.activityKey, $0.segment) < ($1.activityKey, $1.segment) }
+        _ = try await database.execute(
+            """
+            WITH mine AS MATERIALIZED (
+                SELECT s.activity_key, s.segment
+                FROM segments AS s JOIN unnest(
+                    \(leases.map(\.activityKey)), \(leases.map(\.segment)), \(leases.map(\.owner))
+                ) AS u(activity_key, segment, owner)
+                    ON \(unescaped: Query.byKey("s", "u", "activity_key", "segment")) AND s.lease_owner = u.owner::uuid
+                ORDER BY s.activity_key, s.segment FOR NO KEY UPDATE OF s
+            )
+            UPDATE segments AS s
+            SET lease_owner = CASE WHEN l.until IS NOT NULL THEN s.lease_owner END, lease_until = l.until
+            FROM mine CROSS JOIN (SELECT clock_timestamp() + \(time)::interval AS until) AS l
+            WHERE \(unescaped: Query.byKey("s", "mine", "activity_key", "segment"))
+            """
+        )
+    }
+}

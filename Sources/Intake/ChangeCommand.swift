@@ -1,0 +1,113 @@
+import APITypes
+import ActivityModel
+import DeliveryStore
+import JSON
+import Postgres
+import Registry
+import Store
+
+/// One valid update or end that waits to be accepted.
+///
+/// A class, because many functions pass it on. A copy of a structure would retain each of its twenty parts.
+final class ChangeCommand: Sendable {
+    /// What the change asks for.
+    enum Kind: Sendable {
+        case update(contentState: JudgedContent, urgency: Urgency?, mustDeliver: Bool, eventTime: Instant?, force: Bool)
+        /// Without a content state the end repeats the newest one.
+        case end(contentState: JudgedContent?, dismissAfterSeconds: Int?, dismissAt: Instant?)
+    }
+
+    let activity: ActivityFacts
+    let activityID: ActivityID
+    let kind: Kind
+    let alert: AlertContent?
+    let hints: CardHints
+    /// The activity's type.
+    let type: TypeContext
+    /// How long Tally accepts it while the intake fills up.
+    let weight: IntakeLimit.Weight
+    /// Whether it goes before others in the intake.
+    let isUrgent: Bool
+    let idempotencyKey: IdempotencyKey?
+    /// The schedule that this runs, settled together with the change.
+    let scheduleID: String?
+    /// The request that brought it; nil if Tally itself made the change.
+    let origin: RequestOrigin?
+    /// The statements that put the request on record, committed with the change.
+    let records: [Query]
+    /// App versions that nobody uses any more (``VersionUse``): they hold the state back no longer.
+    let unused: Set<Follower>
+
+    init(
+        _ change: RequestedChange,
+        _ kind: Kind,
+        of activity: ActivityFacts,
+        _ type: TypeContext,
+        unused: Set<Follower> = []
+    ) {
+        self.unused = unused
+        self.activity = activity
+        activityID = change.id
+        self.kind = kind
+        self.type = type
+        weight = change.weight(by: type.policy)
+        isUrgent = change.isUrgent
+        switch change.body {
+        case .update(let request):
+            alert = request.alert
+            hints = CardHints(request)
+        case .end(let request):
+            alert = request.alert
+            hints = CardHints()
+        }
+        idempotencyKey = change.idempotencyKey?.key
+        scheduleID = change.scheduleID
+        origin = change.origin
+        records = change.records
+    }
+
+    /// The same command of the same request, for which these app versions hold nothing back.
+    func knowing(unused: Set<Follower>, _ change: RequestedChange) -> ChangeCommand {
+        let own = unused.filter { $0.activityKey == activity.key }
+        return own.isEmpty ? self : ChangeCommand(change, kind, of: activity, type, unused: own)
+    }
+
+    var policy: Policy { type.policy }
+
+    /// The state that the change brings.
+    var contentState: JudgedContent? {
+        switch kind {
+        case .update(let contentState, _, _, _, _): contentState
+        case .end(let contentState, _, _): contentState
+        }
+    }
+}
+
+/// A change as it is written.
+struct ChangeToStore: Sendable {
+    let activityKey: Int64
+    let revision: Revision
+    let kind: ChangeKind
+    let contentState: CompactJSON
+    let urgency: Urgency
+    let mustDeliver: Bool
+    /// How long after the last push it may leave; nil: at once.
+    var minimumIntervalSeconds: Int?
+    let timestamp: Timestamp?
+    let command: ChangeCommand
+
+    var eventTime: Instant? {
+        if case .update(_, _, _, let time, _) = command.kind { return time }
+        return nil
+    }
+
+    var dismissAfterSeconds: Int? {
+        if case .end(_, let seconds, _) = command.kind { return seconds }
+        return nil
+    }
+
+    var dismissAt: Instant? {
+        if case .end(_, _, let time) = command.kind { return time }
+        return nil
+    }
+}

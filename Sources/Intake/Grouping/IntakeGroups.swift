@@ -1,0 +1,114 @@
+import APITypes
+import ActivityModel
+import DeliveryStore
+import Logging
+import Postgres
+import Registry
+import ServiceLifecycle
+import Store
+
+/// Accepts starts, updates, ends, reports of cards, receipts and registrations in groups, and reads the facts of their
+/// activities in groups.
+final class IntakeGroups: Service, CustomStringConvertible {
+    /// Those of one activity are accepted in their order, and are never in one group.
+    let starts: GroupedWork<ActivityFacts.Name, StartCommand, StartGroup.Stored>
+    /// Accepted in the order of each activity.
+    let changes: GroupedWork<Int64, ChangeCommand, Replayable<ChangeAnswer>>
+    /// Accepted in the order of each device; a device is not twice in a group.
+    let reports: GroupedWork<ReportedCard.Device, CardReport, SubscriptionAnswer>
+    /// Accepted in the order of each device, as reports of cards are.
+    let registrations: GroupedWork<ReportedCard.Device, RegistrationGroup.Request, StoredReport>
+    /// Stored in the order of each device.
+    let receipts: GroupedWork<ReportedCard.Device, ReceiptGroup.Request, [DeliveryTimes.Shown]>
+    /// Facts of activities; nil for an id that names none.
+    let facts: GroupedWork<ActivityFacts.Name, ActivityFacts.Name, ActivityFacts?>
+
+    init(store: Store, work: DeliveryStore) {
+        let (database, skews, logger) = (store.database, store.skews, store.logger)
+        let (wakeUps, segments) = (work.wakeUps, work.segments)
+        starts = GroupedWork(
+            "accepting starts",
+            .init(groupSize: 100, lanes: 3, worthALane: 16, takesWholeLines: false),
+            logger: logger
+        ) { starts, _ in
+            try await StartGroup.accept(starts, in: database, for: segments, waking: wakeUps)
+        }
+        changes = GroupedWork(
+            "accepting changes",
+            .init(groupSize: 500, lanes: 3, worthALane: 16, takesWholeLines: true),
+            logger: logger
+        ) { commands, isPatient in
+            let room = wakeUps.reserve(commands.count)
+            defer { wakeUps.giveBack(room) }
+            return try await database.withTransaction { connection in
+                let judged = try await ChangeGroup.judge(
+                    commands,
+                    skews: skews,
+                    segments: segments,
+                    leasing: room,
+                    isPatient: isPatient,
+                    on: connection
+                )
+                if !judged.statements.isEmpty {
+                    // Reads the rings and channels that are leased for this daemon in the same round trip, so that
+                    // their pushes need no other read.
+                    let (rings, channels) = (judged.work?.leasableRings ?? [], judged.work?.leasableChannels ?? [])
+                    let ringLook = rings.isEmpty ? [] : [SmallRing.selection(rings, of: segments.daemon)]
+                    let channelLook = channels.isEmpty ? [] : [PlainBroadcast.selection(channels, of: segments.daemon)]
+                    let looked = ContinuousClock.now
+                    var rows = try await connection.commit(judged.statements + ringLook + channelLook)
+                    let broadcasts = channels.isEmpty ? nil : rows.popLast()
+                    let seenRings = rings.isEmpty ? nil : rows.popLast()
+                    let work = try judged.work(rows)
+                    wakeUps.handOver(
+                        LeasedSegment.all(work.leases, rings: seenRings, broadcasts: broadcasts, at: looked)
+                    )
+                    if work.hasMore { wakeUps.signalAll() }
+                }
+                return judged.answers
+            }
+        }
+        reports = GroupedWork(
+            "taking reports of cards",
+            .init(groupSize: 250, lanes: 3, worthALane: 16, takesWholeLines: false),
+            logger: logger
+        ) { reports, _ in
+            try await ReportGroup.accept(reports, in: database, waking: wakeUps)
+        }
+        registrations = GroupedWork(
+            "registering devices",
+            .init(groupSize: 250, lanes: 3, worthALane: 16, takesWholeLines: false),
+            logger: logger
+        ) { requests, _ in
+            try await RegistrationGroup.accept(requests)
+        }
+        receipts = GroupedWork(
+            "taking receipts",
+            .init(groupSize: 100, lanes: 1, worthALane: 16, takesWholeLines: false),
+            logger: logger
+        ) { requests, _ in
+            try await ReceiptGroup.accept(requests, in: database)
+        }
+        facts = GroupedWork(
+            "reading activities",
+            .init(groupSize: 500, lanes: 2, worthALane: 16, takesWholeLines: true),
+            logger: logger
+        ) { names, _ in
+            let facts = try await ActivityFacts.read(names, from: database)
+            return names.map { .success(facts[$0]) }
+        }
+    }
+
+    var description: String { "intake" }
+
+    func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.starts.run() }
+            group.addTask { await self.changes.run() }
+            group.addTask { await self.reports.run() }
+            group.addTask { await self.registrations.run() }
+            group.addTask { await self.receipts.run() }
+            group.addTask { await self.facts.run() }
+        }
+    }
+}

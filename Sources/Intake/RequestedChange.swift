@@ -1,0 +1,105 @@
+package import APITypes
+package import ActivityModel
+import JSON
+package import Postgres
+import Registry
+package import Store
+
+/// One requested update or end. Tally has not looked up its activity yet.
+package struct RequestedChange: Sendable {
+    /// The request. Boxed, because a copy of a request would retain each of its dozen fields.
+    package indirect enum Body: Sendable {
+        case update(UpdateRequest)
+        case end(EndRequest)
+    }
+
+    let app: BundleID
+    let id: ActivityID
+    let body: Body
+    var idempotencyKey: IdempotencyKey.Deferred?
+    /// The schedule that this runs.
+    var scheduleID: String?
+    /// The request that brought it; nil if Tally itself made the change.
+    let origin: RequestOrigin?
+    /// The statements that put the request on record, committed with the change.
+    var records: [Query] = []
+
+    package init(
+        app: BundleID,
+        id: ActivityID,
+        body: Body,
+        idempotencyKey: IdempotencyKey.Deferred? = nil,
+        scheduleID: String? = nil,
+        origin: RequestOrigin?,
+        records: [Query] = []
+    ) {
+        self.app = app
+        self.id = id
+        self.body = body
+        self.idempotencyKey = idempotencyKey
+        self.scheduleID = scheduleID
+        self.origin = origin
+        self.records = records
+    }
+
+    var name: ActivityFacts.Name { ActivityFacts.Name(app: app, id: id) }
+
+    /// When it is to be accepted; nil: now.
+    var at: Instant? {
+        // A schedule that is run was due, whatever its body said.
+        guard scheduleID == nil else { return nil }
+        return switch body {
+        case .update(let request): request.at
+        case .end(let request): request.at
+        }
+    }
+
+    var kind: ChangeKind {
+        switch body {
+        case .update: .update
+        case .end: .end
+        }
+    }
+
+    var json: JSONValue {
+        switch body {
+        case .update(let request): request.json
+        case .end(let request): request.json
+        }
+    }
+
+    /// What is to be accepted.
+    ///
+    /// - Throws: 422 `payload_too_large` for a content state that is far too long.
+    func command(_ facts: ActivityFacts, _ type: TypeContext) throws(Problem) -> ChangeCommand {
+        ChangeCommand(self, try kind(by: type), of: facts, type)
+    }
+
+    private func kind(by type: TypeContext) throws(Problem) -> ChangeCommand.Kind {
+        switch body {
+        case .update(let request):
+            return .update(
+                contentState: try JudgedContent(request.contentState, as: .contentState, by: type),
+                urgency: request.urgency,
+                mustDeliver: request.mustDeliver,
+                eventTime: request.eventTime,
+                force: request.force
+            )
+        case .end(let request):
+            var dismissAfterSeconds: Int?
+            var dismissAt: Instant?
+            switch request.dismissal {
+            case .after(let seconds): dismissAfterSeconds = Int(seconds)
+            case .at(let time): dismissAt = time
+            case nil: break
+            }
+            return .end(
+                contentState: try request.contentState.map { content throws(Problem) in
+                    try JudgedContent(content, as: .contentState, by: type)
+                },
+                dismissAfterSeconds: dismissAfterSeconds,
+                dismissAt: dismissAt
+            )
+        }
+    }
+}
