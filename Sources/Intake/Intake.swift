@@ -4,7 +4,6 @@ import Logging
 import Postgres
 package import Record
 package import Registry
-package import ServiceLifecycle
 package import Store
 
 /// The room of accepting: judges what backends and apps post, and stores it. A 202 leaves after the commit.
@@ -67,7 +66,7 @@ package final class Intake: Sendable {
     }
 
     /// Accepts what is posted, until the daemon stops.
-    package var duty: any Service { groups }
+    package var duty: IntakeGroups { groups }
 
     /// An app was deleted: its activities are not known any more.
     package func forgetActivities() { facts.removeAll() }

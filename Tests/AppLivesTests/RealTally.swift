@@ -3,6 +3,7 @@ import ActivityModel
 import Foundation
 import HTTP1Server
 import HTTPTypes
+import Intake
 import JSON
 import NIOCore
 import OrchestratorTestSupport

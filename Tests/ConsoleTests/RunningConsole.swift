@@ -5,6 +5,7 @@ import Cryptography
 import Foundation
 import FoundationNetworking
 import HTTPAPI
+import Intake
 import JSON
 import Logging
 import OrchestratorTestSupport
@@ -111,7 +112,7 @@ struct RunningConsole: Sendable {
                 logger: silence
             )
             try await withThrowingTaskGroup(of: Void.self) { tasks in
-                tasks.addTask { await orchestrator.intake.groups.run() }
+                tasks.addTask { await orchestrator.intake.duty.run() }
                 for app in [mine, other] { try await register(BundleID(stored: app), orchestrator) }
                 var bound: [Scope: String] = [:]
                 for scope in Scope.allCases {

@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import Cryptography
 import HTTPTypes
+import Intake
 import JSON
 import Logging
 import OrchestratorTestSupport
@@ -273,7 +274,7 @@ struct FrontDoorTests {
             let pem = JSONValue.string(try P256PrivateKey.generate().pem()).text
             let signing = #"{"production":{"key_id":"KEY1234567","private_key":\#(pem)}}"#
             try await withThrowingTaskGroup { group in
-                group.addTask { await orchestrator.intake.groups.run() }
+                group.addTask { await orchestrator.intake.duty.run() }
                 let put = try await call(.put, app, #"{"team_id":"ABCDE12345","environments":\#(signing)}"#)
                 #expect(put.status == 200)
                 let type = try await call(.put, app + "/types/Game", Bodies.type)

@@ -1,6 +1,7 @@
 package import APITypes
 package import ActivityModel
 import Channels
+import DeliveryStore
 package import Orchestrator
 package import Record
 package import Registry

@@ -3,9 +3,11 @@ package import ActivityModel
 import Cryptography
 package import JSON
 import Logging
+@testable import Intake
 @testable package import Orchestrator
 import Postgres
 import Schema
+import ServiceLifecycle
 import Store
 import TestSupport
 
@@ -26,7 +28,7 @@ package func withRegistry(
         let app = BundleID(stored: "com.example.app")
         _ = try await orchestrator.putApp(app, .production(key: P256PrivateKey.generate().pem()))
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { await orchestrator.intake.groups.run() }
+            group.addTask { await orchestrator.intake.duty.run() }
             defer { group.cancelAll() }
             try await body(orchestrator, app)
         }

@@ -6,10 +6,12 @@ import Logging
 package import Metrics
 package import Postgres
 import Schema
+import ServiceLifecycle
 package import Store
 import TestSupport
 import Waiting
 
+@testable import Intake
 @testable package import Orchestrator
 
 /// Lends a world whose intake runs; or one in which nothing runs and the test runs the services, if it `isAlive`.
@@ -76,7 +78,7 @@ extension World {
 
     package func withIntake(_ body: () async throws -> Void) async throws {
         try await withThrowingTaskGroup { group in
-            group.addTask { await orchestrator.intake.groups.run() }
+            group.addTask { await orchestrator.intake.duty.run() }
             try await body()
             group.cancelAll()
         }

@@ -8,8 +8,9 @@ package import Store
 package import TestSupport
 package import Testing
 
-@testable package import Delivery
-@testable package import DeliveryStore
+@testable import Intake
+@testable import Delivery
+@testable import DeliveryStore
 @testable package import Orchestrator
 
 /// An orchestrator on a database of its own, with the app `com.example.app` and the type `Game`; its segments are

@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import Intake
 import Postgres
 import TestSupport
 
@@ -91,7 +92,7 @@ extension Universe {
         )
         if chance(30) { try await keep(request, of: reported, on: id) }
         do {
-            _ = try await anyDaemon().orchestrator
+            _ = try await anyDaemon().orchestrator.intake
                 .subscribe(Self.app, ActivityID(stored: reported.activity), DeviceID(stored: id), request)
             let what = reported.isGone ? "gone" : reported.updateToken ?? "channel"
             let pending = reported.isPending ? ", pending" : ""

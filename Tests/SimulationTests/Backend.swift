@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import Intake
 import JSON
 import Postgres
 
@@ -73,7 +74,7 @@ extension Universe {
         // PUT is idempotent by its id: it is repeated until it is answered.
         while true {
             do {
-                let answer = try await anyDaemon().orchestrator
+                let answer = try await anyDaemon().orchestrator.intake
                     .start(Self.app, ActivityID(stored: id), request, origin: nil).answer
                 matches[matches.count - 1].accepted.append(
                     Accepted(

@@ -1,6 +1,9 @@
 import Cryptography
+import DeliveryStore
+import Intake
 import Logging
 import Postgres
+import ServiceLifecycle
 import Synchronization
 import TestSupport
 
@@ -43,7 +46,7 @@ final class Daemon: Sendable {
             logger: silence
         )
         orchestrator.deliveryStore.wakeUps.open(room: 4)
-        intake = Task { [orchestrator] in await orchestrator.intake.groups.run() }
+        intake = Task { [orchestrator] in await orchestrator.intake.duty.run() }
     }
 
     var isDead: Bool { life.isOver }

@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import Intake
 import Postgres
 
 @testable import Orchestrator
@@ -25,7 +26,7 @@ extension Universe {
         let old = oldReports.remove(at: index)
         note("the report of \(old.activity) by \(old.device), generation \(old.request.generation ?? 0), comes again")
         do {
-            _ = try await anyDaemon().orchestrator
+            _ = try await anyDaemon().orchestrator.intake
                 .subscribe(Self.app, ActivityID(stored: old.activity), DeviceID(stored: old.device), old.request)
         } catch is PostgresError {
             try await replaceTheDead()
@@ -44,7 +45,7 @@ extension Universe {
         let isAdding = chance(60)
         note("\(audience.allOfType ? "everybody" : phone) is \(isAdding ? "added to" : "removed from") \(match.id)")
         do {
-            _ = try await anyDaemon().orchestrator
+            _ = try await anyDaemon().orchestrator.intake
                 .changeAudience(
                     Self.app,
                     ActivityID(stored: match.id),
@@ -78,7 +79,7 @@ extension Universe {
         note("the backend ends the card of \(activity) on \(device)")
         while true {
             do {
-                try await anyDaemon().orchestrator
+                try await anyDaemon().orchestrator.intake
                     .unsubscribe(Self.app, ActivityID(stored: activity), DeviceID(stored: device))
                 return apple.with { $0.phones[phone].cards[card].isToEnd = true }
             } catch is PostgresError {

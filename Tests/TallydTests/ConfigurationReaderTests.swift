@@ -104,7 +104,7 @@ struct ConfigurationReaderTests {
             "TALLY_DATABASE_URL": "postgres://localhost/tally", "TALLY_MASTER_KEY": key, "TALLY_RECEIPT_SAMPLING": text,
         ]
         return try DaemonConfiguration(await ConfigurationReader(file: nil, environment: settings))
-            .orchestrator.intake.receiptSampling
+            .orchestrator.receiptSampling
     }
 
     @Test("The share of cards with receipts is a number from 0 to 1")

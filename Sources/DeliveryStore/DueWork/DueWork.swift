@@ -58,7 +58,7 @@ package final class DueWork: Service, CustomStringConvertible {
     /// Whether such work was due at the latest look.
     package func isDue(_ kind: WorkKind) -> Bool { latest.withLock { $0.due.contains(kind) } }
 
-    func run() async {
+    package func run() async {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 var look = Look()

@@ -9,7 +9,7 @@ import Store
 
 /// Accepts starts, updates, ends, reports of cards, receipts and registrations in groups, and reads the facts of their
 /// activities in groups.
-final class IntakeGroups: Service, CustomStringConvertible {
+package final class IntakeGroups: Service, CustomStringConvertible {
     /// Those of one activity are accepted in their order, and are never in one group.
     let starts: GroupedWork<ActivityFacts.Name, StartCommand, StartGroup.Stored>
     /// Accepted in the order of each activity.
@@ -99,9 +99,9 @@ final class IntakeGroups: Service, CustomStringConvertible {
         }
     }
 
-    var description: String { "intake" }
+    package var description: String { "intake" }
 
-    func run() async {
+    package func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.starts.run() }
             group.addTask { await self.changes.run() }

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import HTTPTypes
+import Intake
 import NIOCore
 import Orchestrator
 import OrchestratorTestSupport

@@ -1,3 +1,4 @@
+import Intake
 import Store
 import ActivityModel
 import APITypes

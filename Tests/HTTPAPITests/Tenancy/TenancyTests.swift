@@ -3,6 +3,7 @@ import ActivityModel
 import CoreMetrics
 import Cryptography
 import HTTPTypes
+import Intake
 import JSON
 import Logging
 import OrchestratorTestSupport
@@ -184,7 +185,7 @@ struct TenancyTests {
                 otherID: other.id
             )
             try await withThrowingTaskGroup { group in
-                group.addTask { await orchestrator.intake.groups.run() }
+                group.addTask { await orchestrator.intake.duty.run() }
                 try await body(api, keys)
                 group.cancelAll()
             }

@@ -2,6 +2,7 @@ import APITypes
 import APNSTransport
 import ActivityModel
 import Cryptography
+import DeliveryStore
 import JSON
 import OrchestratorTestSupport
 import Postgres

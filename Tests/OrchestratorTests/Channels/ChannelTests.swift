@@ -2,6 +2,7 @@ import APITypes
 import APNSTransport
 import ActivityModel
 import Cryptography
+import Intake
 import JSON
 import OrchestratorTestSupport
 import Postgres

@@ -1,6 +1,7 @@
 import APITypes
 import APNSTransport
 import ActivityModel
+import DeliveryStore
 import JSON
 import OrchestratorTestSupport
 import Postgres

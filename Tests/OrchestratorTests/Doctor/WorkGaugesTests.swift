@@ -1,3 +1,4 @@
+import DeliveryStore
 import MetricsTestKit
 import OrchestratorTestSupport
 import Postgres

@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import Intake
 import JSON
 import OrchestratorTestSupport
 import Postgres
@@ -8,6 +9,8 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import Delivery
+@testable import DeliveryStore
 @testable import Orchestrator
 
 @Suite("Audiences as standing rules", .timeLimit(.minutes(2)))

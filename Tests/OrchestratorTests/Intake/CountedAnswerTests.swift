@@ -6,6 +6,7 @@ import Postgres
 import Synchronization
 import Testing
 
+@testable import Intake
 @testable import Orchestrator
 @testable import Store
 

@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import Intake
 import JSON
 import OrchestratorTestSupport
 import Postgres

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Cryptography
+import DeliveryStore
 import JSON
 import OrchestratorTestSupport
 import Postgres

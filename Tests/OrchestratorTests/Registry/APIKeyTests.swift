@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import Cryptography
 import JSON
+import Orchestrator
 import OrchestratorTestSupport
 import Postgres
 import Registry

@@ -6,6 +6,7 @@ import Registry
 import TestSupport
 import Testing
 
+@testable import Intake
 @testable import Orchestrator
 @testable import Store
 

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Cryptography
+import Intake
 import JSON
 import OrchestratorTestSupport
 import Postgres

@@ -1,6 +1,7 @@
 import APITypes
 import APNSTransport
 import ActivityModel
+import DeliveryStore
 import OrchestratorTestSupport
 import Postgres
 import Testing

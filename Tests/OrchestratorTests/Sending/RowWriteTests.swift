@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import Intake
 import OrchestratorTestSupport
 import Postgres
 import Synchronization

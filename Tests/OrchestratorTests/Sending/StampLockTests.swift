@@ -1,3 +1,4 @@
+import DeliveryStore
 import OrchestratorTestSupport
 import Postgres
 import Testing

@@ -1,5 +1,7 @@
 import APITypes
 import ActivityModel
+import DeliveryStore
+import Intake
 import JSON
 import OrchestratorTestSupport
 import Postgres

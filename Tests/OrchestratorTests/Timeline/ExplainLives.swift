@@ -1,6 +1,7 @@
 import APITypes
 import APNSTransport
 import ActivityModel
+import Intake
 import JSON
 import OrchestratorTestSupport
 import TestSupport

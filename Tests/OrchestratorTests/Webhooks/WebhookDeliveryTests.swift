@@ -1,9 +1,11 @@
 import APITypes
 import ActivityModel
+import DeliveryStore
 import JSON
 import OrchestratorTestSupport
 import Postgres
 import Record
+import ServiceLifecycle
 import Store
 import TestSupport
 import Testing

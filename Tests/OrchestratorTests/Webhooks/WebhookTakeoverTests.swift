@@ -1,8 +1,10 @@
 import APITypes
 import ActivityModel
+import DeliveryStore
 import JSON
 import OrchestratorTestSupport
 import Postgres
+import ServiceLifecycle
 import Store
 import Synchronization
 import TestSupport

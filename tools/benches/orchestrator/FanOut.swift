@@ -1,5 +1,6 @@
 import APITypes
 import BenchSupport
+import Intake
 import Orchestrator
 import Postgres
 

@@ -1,6 +1,7 @@
 import APNSTransport
 import ActivityModel
 import Channels
+import Delivery
 
 /// What is not observed goes on as it came.
 extension ObservedSender {

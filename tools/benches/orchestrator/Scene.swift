@@ -3,6 +3,7 @@ import APNSTransport
 import ActivityModel
 import BenchSupport
 import Cryptography
+import Intake
 import JSON
 import Orchestrator
 import Postgres

@@ -1,9 +1,12 @@
 import APITypes
 import APNSTransport
 import ActivityModel
+import DeliveryStore
+import Intake
 import JSON
 import OrchestratorTestSupport
 import Postgres
+import ServiceLifecycle
 import TestSupport
 import Testing
 

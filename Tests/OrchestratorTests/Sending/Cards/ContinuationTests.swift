@@ -7,6 +7,7 @@ import Postgres
 import TestSupport
 import Testing
 
+@testable import DeliveryStore
 @testable import Orchestrator
 
 @Suite("Cards that a new card continues", .timeLimit(.minutes(2)))

@@ -1,5 +1,6 @@
 import APNSTransport
 import ActivityModel
+import Delivery
 import Synchronization
 
 /// One pass: the newest revision of an activity on its way to everybody who is behind.

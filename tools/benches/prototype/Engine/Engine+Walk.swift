@@ -1,4 +1,5 @@
 import APNSTransport
+import Delivery
 import Logging
 import DeliveryStore
 import Postgres
