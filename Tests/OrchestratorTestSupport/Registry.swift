@@ -3,11 +3,10 @@ package import ActivityModel
 import Cryptography
 package import JSON
 import Logging
-@testable import Intake
+import Intake
 @testable package import Orchestrator
 import Postgres
 import Schema
-import ServiceLifecycle
 import Store
 import TestSupport
 

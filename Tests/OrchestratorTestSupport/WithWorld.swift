@@ -6,12 +6,11 @@ import Logging
 package import Metrics
 package import Postgres
 import Schema
-import ServiceLifecycle
 package import Store
 import TestSupport
 import Waiting
 
-@testable import Intake
+import Intake
 @testable package import Orchestrator
 
 /// Lends a world whose intake runs; or one in which nothing runs and the test runs the services, if it `isAlive`.

@@ -3,7 +3,6 @@ import DeliveryStore
 import Intake
 import Logging
 import Postgres
-import ServiceLifecycle
 import Synchronization
 import TestSupport
 

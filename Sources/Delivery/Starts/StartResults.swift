@@ -84,7 +84,7 @@ struct StartResults: Sendable {
         // They stay until this is committed. Locked first, as reports and deletions do: nobody waits in another's way. While
         // cards are handed over, reports of their devices wait: one that does not see it would take the row of the new card
         // for that of the old one.
-        let isHandOver = self.started.contains { $0.0.isContinuation && $0.mode == "channel" }
+        let isHandOver = self.started.contains(where: Self.handsOver)
         let devices: Query = """
             SELECT device_key FROM devices WHERE device_key = ANY(\(deviceKeys)) ORDER BY device_key
             FOR \(unescaped: isHandOver ? "NO KEY UPDATE" : "KEY SHARE")
@@ -110,8 +110,7 @@ struct StartResults: Sendable {
         var statements = [outcomes(activity, facts)]
         let started = started.filter { present.contains($0.0.deviceKey) }
         if !started.isEmpty {
-            // Nobody need report a card on the channel. One with a token takes the row when it is reported.
-            let continued = started.filter { $0.0.isContinuation && $0.mode == "channel" }.map {
+            let continued = started.filter(Self.handsOver).map {
                 CardKey(activityKey: activity.key, deviceKey: $0.0.deviceKey)
             }
             if !continued.isEmpty {
@@ -126,6 +125,10 @@ struct StartResults: Sendable {
         }
         _ = try await connection.commit(statements)
     }
+
+    /// Whether the new card takes the row of the card that it continues now. One with a token takes it when it is reported. A
+    /// card on the channel need not be reported.
+    private static func handsOver(_ started: Started) -> Bool { started.0.isContinuation && started.mode == "channel" }
 
     private var deviceKeys: [Int64] { answers.map(\.start.deviceKey) }
 

@@ -5,11 +5,10 @@ extension Machine {
     static let overFor: Double = 24 * 3600
     /// Pushes that Apple still stored may come for so long: after a sign-out that Tally has confirmed, and after the end of a card.
     static let lateStarts: Double = 900
-    /// A push that starts a card so long after the elder one is no repeat: Tally hands a long activity over. The elder card
-    /// has been Tally's for longer than that.
+    /// Seconds. If a push starts a card so long after the elder one, it continues that one: no repeat comes so late.
     static let continuedAfter: Double = 1_800
-    /// How old a card is that Tally has continued and ended while nobody looked: Tally begins no sooner after its report, and
-    /// the start that continues it may be as late as others. Seconds.
+    /// How old a card can be, in seconds, if Tally continued and ended it while nobody looked. Tally waits at least 45 minutes
+    /// after its report. The start that continues it may be as late as others.
     static let unseenContinuation = 2_700..<8 * 3600 + lateStarts
 
     mutating func take(_ reading: Reading, at now: Moment, _ actions: inout [Action]) {
