@@ -222,7 +222,9 @@ continuations.query("report-of-an-old-card-takes-its-end-back", "Intake/Reports/
                     "OR ((EXCLUDED.leaving OR ", "OR ((EXCLUDED.leaving AND ")
 continuations.query("new-card-of-who-left-is-settled", "Intake/Reports/ReportedStarts.swift", "THEN c.leaving AND r.was_sent AND ", "THEN false AND ")
 continuations.expression("new-system-brings-no-look", "Intake/Reports/ReportGroup.swift", "!updated.isEmpty", "false")
-continuations.expression("reports-pass-a-hand-over", "Delivery/Starts/StartResults.swift", 'self.started.contains { $0.0.isContinuation && $0.mode == "channel" }', "false")
+continuations.expression("reports-pass-a-hand-over", "Delivery/Starts/StartResults.swift", "self.started.contains(where: Self.handsOver)", "false")
+continuations.expression("accepted-start-hands-over", "Delivery/Starts/StartResults.swift", 'started.mode == "channel"', "true")
+continuations.expression("channel-card-waits-for-its-report", "Delivery/Starts/StartResults.swift", 'started.0.isContinuation && started.mode == "channel"', "false")
 
 halts = Area("halts", "^OrchestratorTests[.]SendingHalt")
 halts.expression("who-lifts-a-halt-waits-for-all", "DeliveryStore/Halts/SendingHalts+Lifting.swift", "uptime() >= end", "false")

@@ -204,6 +204,37 @@ struct ContinuationTests {
         }
     }
 
+    @Test(
+        "A new card on a channel has the row once its start is accepted, also beside a report of the old card",
+        arguments: [false, true]
+    )
+    func onChannel(isEnd: Bool) async throws {
+        try await withWorld(policy: { $0.continueAfterHours = Self.hours }) { world in
+            try await world.register("d1")
+            try await world.start(to: World.devices("d1"), delivery: .hybrid)
+            try await world.settle()
+            try await world.follow("d1", token: "aa01", known: 1, generation: 7, card: "A")
+            try await world.register("d1", token: "5a01")
+            try await begin(world)
+            try await world.pass(11)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                try await world.database.withTransaction { connection in
+                    // The hand-over waits for the old card, and the report behind it.
+                    _ = try await connection.query("SELECT FROM subscriptions FOR UPDATE")
+                    group.addTask { try await world.settle() }
+                    try await world.someoneWaits()
+                    group.addTask { try await reportLate(world, isEnd: isEnd) }
+                    try await world.someoneWaits(atLeast: 2)
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await world.tables.card(of: "d1")?.mode == "channel")
+            _ = world.recorder.take()
+            try await watch(world)
+            #expect(world.recorder.take().map(\.destination) == [isEnd ? "aa01" : "aa02"])
+        }
+    }
+
     @Test("A report of a card before the last one does not hand the last one over", arguments: [false, true])
     func reportedLate(isEnd: Bool) async throws {
         try await withCard { world in
