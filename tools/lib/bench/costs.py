@@ -4,6 +4,7 @@ import time
 
 from daemon import Daemon
 from measure import Failure, median, say
+from phones import Phones
 from simulator import Simulator
 from stage import FIRST, PATH, TYPE, Stage, token
 
@@ -34,6 +35,7 @@ class Costs:
             costs["idle"] = {f"{name}_us": round(value * 1e6) for name, value in stage.resting.items()}
         with Stage(self.bin, self.folder, self.cluster, self.sink, 50_000 // self.scale, "start-tokens") as stage:
             costs |= self.starts(stage, 50_000 // self.scale)
+        costs |= self.kick_off(20_000 // self.scale)[0]
         costs |= self.ring()
         costs |= self.lone()
         costs |= self.channels()
@@ -150,12 +152,34 @@ class Costs:
     def starts(self, stage, count):
         """One activity that every device is started for."""
 
-        def start():
-            body = stage.start("all", audience={"all_of_type": True}, alert={"title": "Kick-off", "body": "Argentina against France"})["body"]
-            stage.daemon.call("PUT", f"{PATH}/activities/all", body, stage.key)
-            stage.wait_for(count)
+        return {"start": told("a start", stage.cost(count, lambda: self.start_all(stage, count)))}
 
-        return {"start": told("a start", stage.cost(count, start))}
+    def start_all(self, stage, count):
+        """Starts the activity, and waits until every device was sent its start."""
+        body = stage.start("all", audience={"all_of_type": True}, alert={"title": "Kick-off", "body": "Argentina against France"})["body"]
+        stage.daemon.call("PUT", f"{PATH}/activities/all", body, stage.key)
+        stage.wait_for(count)
+
+    def kick_off(self, count):
+        """So many phones register with tickets, are started and report their update tokens: what a phone costs, and the seconds
+        from the post of the start until all follow."""
+        with Stage(self.bin, self.folder, self.cluster, self.sink, count, "start-tokens") as stage:
+            phones = Phones(self.bin, self.folder, count, stage)
+            phones.fetch_tickets()
+            registered = stage.cost(count, lambda: phones.register() and None)
+            phones.prepare("all")
+            stage.query("VACUUM (ANALYZE)")
+            self.cluster.age()
+            stage.settle()
+            began = time.monotonic()
+            self.start_all(stage, count)
+            started = time.monotonic() - began
+            reported = stage.cost(count, lambda: phones.report() and None)
+        costs = {
+            "phone_registration": told("a phone registers at kick-off", registered),
+            "phone_report": told("a phone reports at kick-off", reported),
+        }
+        return costs, started + count / reported["per_second"]
 
     # --- Channels -----------------------------------------------------------------------------------------------------
 

@@ -30,7 +30,7 @@ from model import Plan, need  # noqa: E402
 
 SIZES = [1_000, 10_000, 100_000, 1_000_000, 10_000_000]
 # What is measured if no part is named; then the part that takes longer than all of them.
-PARTS, LONG = ["costs", "growth", "mixed"], "operations"
+PARTS, LONG = ["costs", "growth", "mixed", "kick_off"], "operations"
 BODY, STREAMS = 400, 1000
 
 
@@ -64,6 +64,11 @@ class Bench:
         name = f"{seconds} s of changes to {devices:,} phones, of other changes and of reports"
         return {name: mixed(*self.place, devices, seconds)}
 
+    def kick_off(self):
+        """The seconds until so many phones follow, from the post of the start."""
+        phones = 20_000 if self.options.quick else 100_000
+        return {str(phones): round(Costs(*self.place).kick_off(phones)[1], 2)}
+
     def operations(self):
         return Operations(*self.place, max(self.options.sizes)).measure()
 
@@ -78,6 +83,8 @@ WORDS = {
     "start": "a push-to-start of 50,000 devices, claimed one by one",
     "registration": "a device registers with a start token",
     "report": "a device reports the first token of an activity, and is owed nothing",
+    "phone_registration": "20,000 phones register with a new start token and a ticket, on 64 connections",
+    "phone_report": "20,000 phones report their update token the same way, and are owed nothing",
     "lone_report": "a new device reports a token, when 100 a second come at an even pace",
     "late_report": "a device reports its token of an activity that 200,000 follow, and is sent the newest state",
     "channel": "a channel made for an activity, its start included",

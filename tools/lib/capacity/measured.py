@@ -28,4 +28,7 @@ def checks(said):
         daemon, postgres = costs.cpu(one["work"])
         rows.append((f"CPU of tallyd, {name}", "s", daemon, one["daemon_seconds"]))
         rows.append((f"CPU of Postgres, {name}", "s", postgres, one["postgres_seconds"]))
+    for size, seconds in said.get("kick_off", {}).items():
+        count = int(size)
+        rows.append((f"kick-off, until {count:,} phones follow", "s", costs.follow_seconds(count), seconds))
     return rows

@@ -25,6 +25,8 @@ class Costs:
     # Passes along one ring, from short to long: how many pushes, and the seconds from the post to the last.
     passes: list
     starts_per_second: float
+    # First reports of phones with tickets, over HTTP on many connections.
+    reports_per_second: float
     # From the post of a change to the first push of it.
     first_seconds: float
     # On disk, with indexes: a device with its start token, and one with an update token of one activity.
@@ -42,6 +44,7 @@ class Costs:
             ring_pushes_per_second=said["ring"]["per_second"],
             passes=said["ring"]["passes"],
             starts_per_second=said["start"]["per_second"],
+            reports_per_second=said["phone_report"]["per_second"],
             first_seconds=said["push"]["first_ms"] / 1000,
             start_token_bytes=said["bytes"]["start-tokens"],
             subscription_bytes=said["bytes"]["subscriptions"],
@@ -84,6 +87,10 @@ class Costs:
             if pushes <= many:
                 return max(0, earlier + (pushes - few) * (later - earlier) / (many - few))
         return later + (pushes - many) / self.pass_rate(pushes, daemons, rings)
+
+    def follow_seconds(self, phones):
+        """From the post of a start for so many phones until the last has reported its update token, if all report at once."""
+        return phones / self.starts_per_second + phones / self.reports_per_second
 
     def at_pace(self, name, per_second):
         """The work that such of it is reckoned as when so much comes: its kind, and how much of that.

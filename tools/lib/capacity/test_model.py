@@ -26,7 +26,7 @@ def costs(**changed):
         "channel": unit(1_000, 1_000),
     }
     numbers = {
-        "pushes_per_second": 100_000, "ring_pushes_per_second": 60_000, "passes": [[1_000, 0.02], [2_000, 0.03], [6_000, 0.11]], "starts_per_second": 10_000,
+        "pushes_per_second": 100_000, "ring_pushes_per_second": 60_000, "passes": [[1_000, 0.02], [2_000, 0.03], [6_000, 0.11]], "starts_per_second": 10_000, "reports_per_second": 5_000,
         "first_seconds": 0.01, "start_token_bytes": 600, "subscription_bytes": 500, "empty_bytes": 10_000_000,
     }  # fmt: skip
     return Costs(of=of, **(numbers | changed))
@@ -59,6 +59,9 @@ class ModelTests(unittest.TestCase):
         self.assertAlmostEqual(costs().pass_seconds(1_000_000, daemons=4, rings=2), behind_the_longest(1_000_000, 120_000))
         fast = costs(ring_pushes_per_second=100_000)
         self.assertAlmostEqual(fast.pass_seconds(1_000_000, daemons=4, rings=8), behind_the_longest(1_000_000, 400_000))
+
+    def test_phones_follow_when_they_were_started_and_have_reported(self):
+        self.assertAlmostEqual(costs().follow_seconds(100_000), 10 + 20)
 
     def test_what_comes_one_by_one_costs_more(self):
         few, many = (need(costs(), Plan(devices=10, activities=count, updates_per_minute=1)).phases[1] for count in (6_000, 6_060))
