@@ -29,7 +29,7 @@ struct ChannelSweepStore: Sendable {
             SELECT k.bundle_id, k.environment FROM signing_keys AS k JOIN apps AS p USING (bundle_id)
             WHERE NOT EXISTS (SELECT FROM channel_sweeps AS s WHERE (s.bundle_id, s.environment) = (k.bundle_id, k.environment))
               AND (p.channel_pool > 0 OR EXISTS (
-                  SELECT FROM channels AS c WHERE c.bundle_id = k.bundle_id AND c.environment = k.environment))
+                  SELECT FROM channels AS c WHERE c.bundle_id = k.bundle_id AND c.environment = k.environment OFFSET 0))
             ON CONFLICT DO NOTHING
             """,
             """

@@ -222,9 +222,12 @@ private struct IntakeDesk {
         guard !ids.isEmpty else { return [] }
         return [
             """
-            SELECT s.schedule_id::text FROM schedules AS s
-            WHERE s.schedule_id = ANY(\(ids)::uuid[]) AND s.state = 'pending' AND \(unescaped: SilenceLimit.isReached)
-            ORDER BY s.schedule_id FOR NO KEY UPDATE
+            SELECT s.schedule_id::text FROM (SELECT unnest(\(ids)::uuid[]) AS id ORDER BY id) AS r
+            CROSS JOIN LATERAL (
+                SELECT s.schedule_id FROM schedules AS s
+                WHERE s.schedule_id = r.id AND s.state::text = 'pending' AND \(unescaped: SilenceLimit.isReached)
+                FOR NO KEY UPDATE
+            ) AS s
             """
         ]
     }
@@ -361,9 +364,16 @@ private struct IntakeDesk {
         guard !ended.isEmpty else { return [] }
         return [
             """
+            WITH open AS MATERIALIZED (
+                SELECT s.schedule_id FROM unnest(\(ended)) AS r(activity_key)
+                CROSS JOIN LATERAL (
+                    SELECT schedule_id FROM schedules
+                    WHERE activity_key = r.activity_key AND state::text = 'pending' OFFSET 0
+                ) AS s
+            )
             UPDATE schedules SET state = 'cancelled', settled_at = clock_timestamp(), lease_until = NULL,
                 reason = 'activity_ended'
-            WHERE activity_key = ANY(\(ended)) AND state = 'pending'
+            WHERE schedule_id = ANY(ARRAY(SELECT schedule_id FROM open)) AND state::text = 'pending'
             """
         ]
     }

@@ -22,6 +22,22 @@ struct SimulationTests {
         #expect(first.sorted() == second.sorted())
         #expect(first.count > 20)
     }
+
+    /// The tables of a life are small, and plans are kept. One that reads a whole table would go on doing so while the table
+    /// grows (`Query.byKey`).
+    @Test("reads no table as a whole that grows with the users of an installation")
+    func plans() async throws {
+        var environment = ProcessInfo.processInfo.environment
+        environment["TALLY_SIMULATION_SEEDS"] = environment["TALLY_SIMULATION_SEEDS"] ?? "1-8"
+        let plan = try Plan(environment)
+        let plans = try await Simulation.plans(seeds: plan.seeds, steps: plan.steps)
+        #expect(plans.count > 300)
+        for plan in plans {
+            for scan in plan.scans where scan.isWhole && StatementPlan.growing.contains(scan.table) {
+                Issue.record("reads all of \(scan.table): \(plan.statement)")
+            }
+        }
+    }
 }
 
 /// Which seeds are run.
@@ -79,6 +95,17 @@ enum Simulation {
         }
     }
 
+    /// The plans of what some lives ask the database.
+    static func plans(seeds: ClosedRange<UInt64>, steps: Int) async throws -> [StatementPlan] {
+        try await StatementPlan.logged {
+            try await withClock(explains: true) { clock, database in
+                for seed in seeds {
+                    try await play(Universe(seed: seed, clock: clock, database: database), steps: steps)
+                }
+            }
+        }
+    }
+
     private static func play(_ universe: Universe, steps: Int) async throws {
         do {
             try await universe.begin()
@@ -95,8 +122,11 @@ enum Simulation {
 
     /// Lends a database with a clock, and connections to it for the daemons of all lives. A task that waits for its turn
     /// has its connection already.
-    private static func withClock<R>(_ body: (VirtualClock, Database) async throws -> R) async throws -> R {
+    private static func withClock<R>(
+        explains: Bool = false,
+        _ body: (VirtualClock, Database) async throws -> R
+    ) async throws -> R {
         let migrations = try Schema.migrations.map { try Migration(number: $0.number, name: $0.name, sql: $0.sql) }
-        return try await VirtualClock.lend(migrations: migrations, connections: 200, body)
+        return try await VirtualClock.lend(migrations: migrations, connections: 200, explains: explains, body)
     }
 }

@@ -226,12 +226,16 @@ struct StartClaims: Sendable {
                 SELECT * FROM starts
                 WHERE activity_key = \(activity.key) AND starts.device_key = k.device_key OFFSET 0
             ) AS s
-            JOIN devices AS d ON \(unescaped: Query.byKey("d", "s", "device_key"))
+            CROSS JOIN LATERAL (SELECT * FROM devices WHERE device_key = s.device_key OFFSET 0) AS d
             JOIN activities AS a ON a.activity_key = \(activity.key)
-            LEFT JOIN activity_app_versions AS v
-                ON v.activity_key = s.activity_key AND v.app_version = \(unescaped: AppVersionRows.appVersion)
-            LEFT JOIN start_tokens AS t
-                ON t.device_key = s.device_key AND t.type_name = a.type_name AND t.state = 'live'
+            LEFT JOIN LATERAL (
+                SELECT is_withheld, decodes_from FROM activity_app_versions AS w
+                WHERE w.activity_key = s.activity_key AND w.app_version = \(unescaped: AppVersionRows.appVersion) OFFSET 0
+            ) AS v ON true
+            LEFT JOIN LATERAL (
+                SELECT w.token FROM start_tokens AS w
+                WHERE w.device_key = s.device_key AND w.type_name = a.type_name AND w.state = 'live' OFFSET 0
+            ) AS t ON true
             LEFT JOIN LATERAL (
                 SELECT c.state, \(unescaped: Continuations.isBegun("c")) AS is_begun FROM subscriptions AS c
                 WHERE c.activity_key = s.activity_key AND c.device_key = s.device_key OFFSET 0

@@ -114,10 +114,11 @@ package struct PushExceptions: Sendable {
         SET state = 'due', reason = d.reason, due_at = clock_timestamp() + d.delay,
             heard_revision = greatest(s.heard_revision, d.heard), failures = least(s.failures + 1, 1000)
         FROM unnest(
-            \(again.map { _ in activityKey }), \(again.map(\.0.deviceKey)), \(again.map(\.0.token.bytes)),
+            \(again.map(\.0.deviceKey)), \(again.map(\.0.token.bytes)),
             \(again.map(\.1.words)), \(again.map(\.delay)), \(again.map(\.0.heardIfRefused))
-        ) AS d(activity_key, device_key, token, reason, delay, heard)
-        WHERE \(unescaped: Query.byKey("s", "d", "activity_key", "device_key")) AND s.update_token = d.token
+        ) AS d(device_key, token, reason, delay, heard)
+        WHERE s.activity_key = \(activityKey) AND s.device_key = d.device_key AND s.update_token = d.token
+          AND s.device_key = ANY(\(again.map(\.0.deviceKey)))
           AND s.state IN ('riding', 'due')
         """
     }
@@ -129,10 +130,11 @@ package struct PushExceptions: Sendable {
         SET state = 'rejected', reason = d.reason, due_at = NULL,
             heard_revision = greatest(s.heard_revision, d.heard), failures = least(s.failures + 1, 1000)
         FROM unnest(
-            \(rejected.map { _ in activityKey }), \(rejected.map(\.0.deviceKey)), \(rejected.map(\.0.token.bytes)),
+            \(rejected.map(\.0.deviceKey)), \(rejected.map(\.0.token.bytes)),
             \(rejected.map(\.1.words)), \(rejected.map(\.0.heardIfRefused))
-        ) AS d(activity_key, device_key, token, reason, heard)
-        WHERE \(unescaped: Query.byKey("s", "d", "activity_key", "device_key")) AND s.update_token = d.token
+        ) AS d(device_key, token, reason, heard)
+        WHERE s.activity_key = \(activityKey) AND s.device_key = d.device_key AND s.update_token = d.token
+          AND s.device_key = ANY(\(rejected.map(\.0.deviceKey)))
           AND s.state IN ('riding', 'due')
         """
     }
@@ -157,10 +159,11 @@ package struct PushExceptions: Sendable {
                 reason = d.reason, heard_revision = greatest(s.heard_revision, d.heard),
                 failures = least(s.failures + 1, 1000)
             FROM unnest(
-                \(dead.map { _ in activityKey }), \(dead.map(\.0.deviceKey)), \(dead.map(\.0.token.bytes)), \(dead.map(\.1.words)), \(dead.map(\.2)),
+                \(dead.map(\.0.deviceKey)), \(dead.map(\.0.token.bytes)), \(dead.map(\.1.words)), \(dead.map(\.2)),
                 \(dead.map(\.delay)), \(dead.map(\.0.heardIfRefused))
-            ) AS d(activity_key, device_key, token, reason, dead_at, delay, heard)
-            WHERE \(unescaped: Query.byKey("s", "d", "activity_key", "device_key")) AND s.update_token = d.token
+            ) AS d(device_key, token, reason, dead_at, delay, heard)
+            WHERE s.activity_key = \(activityKey) AND s.device_key = d.device_key AND s.update_token = d.token
+              AND s.device_key = ANY(\(dead.map(\.0.deviceKey)))
               AND s.state IN ('riding', 'due')
             RETURNING s.activity_key, s.device_key, s.state, s.reason
         )

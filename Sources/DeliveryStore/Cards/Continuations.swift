@@ -160,6 +160,7 @@ package enum Continuations {
             heard_revision = greatest(s.heard_revision, \(unescaped: SegmentRows.heardOnRing))
         FROM unnest(\(cards.map(\.activityKey)), \(cards.map(\.deviceKey))) AS r(activity_key, device_key)
         WHERE \(unescaped: Query.byKey("s", "r", "activity_key", "device_key"))
+          AND s.activity_key = ANY(\(cards.map(\.activityKey))) AND s.device_key = ANY(\(cards.map(\.deviceKey)))
           AND s.mode = 'token' AND s.state = 'riding'
         """
     }

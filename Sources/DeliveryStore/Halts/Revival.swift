@@ -41,9 +41,12 @@ package struct Revival {
     /// Locks the suspects that are still in a state, in the common lock order of cards (``CardKey``).
     private static func held(in state: String) -> String {
         """
-        SELECT s.activity_key, s.device_key FROM subscriptions AS s
-        WHERE (s.activity_key, s.device_key) IN (SELECT activity_key, device_key FROM suspects) AND s.state = '\(state)'
-        ORDER BY s.activity_key, s.device_key FOR NO KEY UPDATE OF s
+        SELECT s.activity_key, s.device_key FROM (SELECT * FROM suspects ORDER BY activity_key, device_key) AS r
+        CROSS JOIN LATERAL (
+            SELECT activity_key, device_key FROM subscriptions AS c
+            WHERE c.activity_key = r.activity_key AND c.device_key = r.device_key AND c.state::text = '\(state)'
+            FOR NO KEY UPDATE
+        ) AS s
         """
     }
 
@@ -63,7 +66,7 @@ package struct Revival {
             UPDATE subscriptions AS s
             SET state = 'due', due_at = clock_timestamp(), failures = 0, reason = NULL
             FROM held AS r
-            WHERE s.activity_key = r.activity_key AND s.device_key = r.device_key AND s.state = 'rejected'
+            WHERE \(unescaped: Query.byKey("s", "r", "activity_key", "device_key")) AND s.state::text = 'rejected'
             RETURNING s.activity_key, s.device_key, s.state
         ), told AS (
             \(unescaped: SegmentRows.announcement(ofDueAmong: "revived")) HAVING \(only == nil)
@@ -84,7 +87,7 @@ package struct Revival {
             \(unescaped: Self.held(in: "withheld"))
         ), forgiven AS (
             UPDATE subscriptions AS s SET rejected_at = NULL FROM held AS r
-            WHERE s.activity_key = r.activity_key AND s.device_key = r.device_key
+            WHERE \(unescaped: Query.byKey("s", "r", "activity_key", "device_key"))
             RETURNING s.device_key
         )
         SELECT (SELECT count(*) FROM forgiven), (SELECT max(rejected_at) FROM suspects)
@@ -106,7 +109,7 @@ package struct Revival {
             ORDER BY t.rejected_at LIMIT \(limit)
         ), revived AS (
             UPDATE start_tokens AS t SET state = 'live' FROM suspects AS r
-            WHERE t.device_key = r.device_key AND t.type_name = r.type_name AND t.state = 'rejected'
+            WHERE \(unescaped: Query.byKey("t", "r", "device_key", "type_name")) AND t.state::text = 'rejected'
             RETURNING t.device_key, t.type_name
         ), tried_again AS (
             UPDATE starts AS s SET state = 'pending', due_at = clock_timestamp(), failures = 0, reason = NULL

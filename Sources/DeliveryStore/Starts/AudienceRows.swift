@@ -113,24 +113,34 @@ package enum AudienceRows {
         """
         WITH removed AS (
             SELECT d.device_key FROM activities AS a CROSS JOIN unnest(\(removed.devices.map(\.rawValue))) AS r(member_id)
-            JOIN devices AS d ON d.bundle_id = a.bundle_id AND d.device_id = r.member_id
+            CROSS JOIN LATERAL (
+                SELECT device_key FROM devices WHERE bundle_id = a.bundle_id AND device_id = r.member_id OFFSET 0
+            ) AS d
             WHERE a.activity_key = \(activityKey)
             UNION
             SELECT d.device_key FROM activities AS a CROSS JOIN unnest(\(removed.users.map(\.rawValue))) AS r(member_id)
-            JOIN devices AS d ON d.bundle_id = a.bundle_id AND d.user_id = r.member_id
+            CROSS JOIN LATERAL (
+                SELECT device_key FROM devices WHERE bundle_id = a.bundle_id AND user_id = r.member_id OFFSET 0
+            ) AS d
             WHERE a.activity_key = \(activityKey)
             UNION
             (SELECT device_key FROM starts
              WHERE \(removed.allOfType || !removed.topics.isEmpty) AND activity_key = \(activityKey) AND due_at > clock_timestamp()
              LIMIT \(recalledAtOnce))
         ), recalled AS MATERIALIZED (
-            SELECT s.device_key FROM removed JOIN starts AS s ON s.activity_key = \(activityKey) AND s.device_key = removed.device_key
-            JOIN devices AS d ON d.device_key = s.device_key JOIN activities AS a ON a.activity_key = s.activity_key
-            WHERE s.due_at > clock_timestamp() AND s.state NOT IN ('claimed', 'unknown') AND NOT \(unescaped: AudienceCoverage.condition)
-            ORDER BY s.device_key FOR NO KEY UPDATE OF s
+            SELECT d.device_key FROM (SELECT device_key FROM removed ORDER BY device_key) AS r
+            CROSS JOIN LATERAL (SELECT * FROM devices WHERE device_key = r.device_key OFFSET 0) AS d
+            JOIN activities AS a ON a.activity_key = \(activityKey)
+            CROSS JOIN LATERAL (
+                SELECT FROM starts AS s
+                WHERE s.activity_key = \(activityKey) AND s.device_key = d.device_key AND s.due_at > clock_timestamp()
+                  AND s.state NOT IN ('claimed', 'unknown') AND NOT \(unescaped: AudienceCoverage.condition)
+                FOR NO KEY UPDATE
+            ) AS s
         )
         UPDATE starts AS s SET due_at = clock_timestamp()
         FROM recalled WHERE s.activity_key = \(activityKey) AND s.device_key = recalled.device_key
+          AND s.device_key = ANY(ARRAY(SELECT device_key FROM recalled))
         """
     }
 

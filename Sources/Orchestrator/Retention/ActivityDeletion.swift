@@ -144,8 +144,8 @@ struct ActivityDeletion: Sendable {
         NOT EXISTS (SELECT FROM segments AS s
                     WHERE s.activity_key = a.activity_key AND (s.due_at IS NOT NULL OR s.lease_owner IS NOT NULL))
         AND \(ActivitySnapshot.hasNoStartToSend)
-        AND NOT EXISTS (SELECT FROM schedules AS s WHERE s.activity_key = a.activity_key AND s.state = 'pending')
-        AND NOT EXISTS (SELECT FROM channels AS c WHERE c.activity_key = a.activity_key AND NOT \(isForgotten))
+        AND NOT EXISTS (SELECT FROM schedules AS s WHERE s.activity_key = a.activity_key AND s.state::text = 'pending' OFFSET 0)
+        AND NOT EXISTS (SELECT FROM channels AS c WHERE c.activity_key = a.activity_key AND NOT \(isForgotten) OFFSET 0)
         AND a.ended_at < now() - coalesce((
             SELECT max(\(StoredJSON.text(at: "{start_budget,window_seconds}", of: "t.policy"))::float8)
             FROM activity_types AS t
@@ -186,7 +186,7 @@ struct ActivityDeletion: Sendable {
 
         /// An SQL condition: the activity `a` has none of them.
         var isEmpty: String {
-            "NOT EXISTS (SELECT FROM \(table) AS p WHERE p.activity_key = a.activity_key AND \(condition))"
+            "NOT EXISTS (SELECT FROM \(table) AS p WHERE p.activity_key = a.activity_key AND \(condition) OFFSET 0)"
         }
     }
 

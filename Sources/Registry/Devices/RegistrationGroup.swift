@@ -421,8 +421,11 @@ package struct RegistrationGroup {
                 SELECT report.device_key, report.type_name, report.token, coalesce(report.generation, known.generation, 0)
                 FROM unnest(\(devices), \(types), \(tokens.map(\.report.token.bytes)), \(generations))
                     AS report (device_key, type_name, token, generation)
-                LEFT JOIN start_tokens AS known
-                    ON known.device_key = report.device_key AND known.type_name = report.type_name
+                -- The table grows fast from nothing, so it is not joined (`Query.byKey`).
+                LEFT JOIN LATERAL (
+                    SELECT generation FROM start_tokens AS t
+                    WHERE t.device_key = report.device_key AND t.type_name = report.type_name OFFSET 0
+                ) AS known ON true
                 WHERE report.generation IS NULL OR known.generation IS NULL OR report.generation >= known.generation
                 ON CONFLICT (device_key, type_name) DO UPDATE
                 SET token = EXCLUDED.token, generation = EXCLUDED.generation, state = 'live', registered_at = now(),

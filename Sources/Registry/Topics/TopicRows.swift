@@ -190,8 +190,8 @@ package enum TopicRows {
                        string_to_array((\(changed.map { TopicList($0.change.removed).text }))[k.place], '\n') AS removed
                 OFFSET 0
             ) AS c
-            JOIN devices AS d ON \(unescaped: Query.byKey("d", "s", "device_key"))
-            JOIN activities AS a ON \(unescaped: Query.byKey("a", "s", "activity_key"))
+            CROSS JOIN LATERAL (SELECT * FROM devices WHERE device_key = s.device_key OFFSET 0) AS d
+            CROSS JOIN LATERAL (SELECT * FROM activities WHERE activity_key = s.activity_key OFFSET 0) AS a
             JOIN activity_types AS p ON p.bundle_id = a.bundle_id AND p.type_name = a.type_name
             WHERE a.state = 'live' AND \(unescaped: StoredJSON.text(at: "{on_unfollow}", of: "p.policy")) = 'end'
               AND EXISTS (

@@ -138,21 +138,25 @@ package enum AppVersionRows {
 
     /// The statement that says for which cards there is a row of the device's app version; there need not be a card
     /// yet.
-    package static func known(_ cards: [CardKey]) -> Query { selection(of: cards, "") }
+    package static func known(_ cards: [CardKey]) -> Query { selection(of: cards, "OFFSET 0") }
 
-    /// The same; the rows are held until the transaction ends.
-    package static func hold(_ cards: [CardKey]) -> Query {
-        selection(of: cards, "ORDER BY v.activity_key, v.app_version FOR SHARE OF v")
-    }
+    /// The same; the rows are held until the transaction ends. Everybody holds them in one order.
+    package static func hold(_ cards: [CardKey]) -> Query { selection(of: cards, "FOR SHARE") }
 
+    /// By LATERAL, because the table grows fast from nothing when many activities begin (``Query/byKey(_:_:_:)``).
     private static func selection(of cards: [CardKey], _ end: String) -> Query {
         """
-        SELECT v.activity_key, d.device_key
-        FROM unnest(\(cards.map(\.activityKey)), \(cards.map(\.deviceKey))) AS r(activity_key, device_key)
-        JOIN devices AS d ON \(unescaped: Query.byKey("d", "r", "device_key"))
-        JOIN activity_app_versions AS v
-            ON v.activity_key = r.activity_key AND v.app_version = \(unescaped: appVersion)
-        \(unescaped: end)
+        SELECT r.activity_key, r.device_key
+        FROM (
+            SELECT r.activity_key, r.device_key, \(unescaped: appVersion) AS app_version
+            FROM unnest(\(cards.map(\.activityKey)), \(cards.map(\.deviceKey))) AS r(activity_key, device_key)
+            CROSS JOIN LATERAL (SELECT app_version FROM devices WHERE device_key = r.device_key OFFSET 0) AS d
+            ORDER BY r.activity_key, app_version
+        ) AS r
+        CROSS JOIN LATERAL (
+            SELECT FROM activity_app_versions AS v
+            WHERE v.activity_key = r.activity_key AND v.app_version = r.app_version \(unescaped: end)
+        ) AS v
         """
     }
 

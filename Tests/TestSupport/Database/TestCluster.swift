@@ -50,6 +50,9 @@ package final class TestCluster: Sendable {
         }
     }
 
+    /// What the server says.
+    var log: String { "\(Self.parent)/\(Self.prefix)\(getpid())/server.log" }
+
     /// What libpq takes to connect, as superuser.
     package func url(database: String = "postgres") -> String {
         server.connectionString(database: database)

@@ -24,22 +24,27 @@ package struct VirtualClock: Sendable {
     /// - Parameters:
     ///   - migrations: As in ``withDatabase(migrations:configuration:_:)``.
     ///   - connections: The most for the daemons.
+    ///   - explains: Whether the server logs the plan of each statement of the daemons (``StatementPlan``).
     ///   - body: Gets both, for as long as it runs.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws, or what went wrong with the server.
     package static func lend<R>(
         migrations: [Migration],
         connections: Int,
+        explains: Bool = false,
         _ body: (VirtualClock, Database) async throws -> R
     ) async throws -> R {
         try await withDatabase(migrations: migrations) { database in
             let clock = VirtualClock(database: database)
             try await clock.install()
+            // The server takes its tables for tiny ones then, which is where plans for tiny tables come from.
+            if explains { try await database.execute("VACUUM (ANALYZE)") }
             let name = try await database.query("SELECT current_database()::text").first(as: String.self) ?? ""
             var configuration = Database.Configuration.patient
             configuration.maximumConnections = connections
             let daemons = try await Database(
-                url: TestCluster.shared.url(database: name) + sessionOptions,
+                url: TestCluster.shared.url(database: name) + sessionOptions
+                    + (explains ? StatementPlan.sessionOptions : ""),
                 configuration: configuration,
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             )
