@@ -400,13 +400,79 @@ let package = Package(
             name: "APITypesTests",
             dependencies: ["APITypes", "ActivityModel", "JSON", "JSONSchema", "TestSupport"]
         ),
+        // The heart: a target for each room, and one for what crosses rooms.
+        .testTarget(
+            name: "StoreTests",
+            dependencies: [
+                "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "JSON", "Orchestrator",
+                "OrchestratorTestSupport", "Postgres", "Store", "TestSupport", "Webhooks", logging,
+            ]
+        ),
+        .testTarget(
+            name: "RegistryTests",
+            dependencies: [
+                "APITypes", "ActivityModel", "Channels", "Cryptography", "Intake", "JSON", "Orchestrator",
+                "OrchestratorTestSupport", "Postgres", "Registry", "Store", "TestSupport",
+            ]
+        ),
+        .testTarget(
+            name: "ChannelsTests",
+            dependencies: [
+                "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "Delivery", "DeliveryStore",
+                "Intake", "JSON", "Orchestrator", "OrchestratorTestSupport", "Postgres", "Record", "Store",
+                "TestSupport", metricsTestKit,
+            ]
+        ),
+        .testTarget(
+            name: "RecordTests",
+            dependencies: [
+                "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "Delivery", "Intake", "JSON",
+                "Orchestrator", "OrchestratorTestSupport", "Postgres", "Record", "Registry", "Store", "TestSupport",
+                logging, serviceLifecycle,
+            ]
+        ),
+        .testTarget(
+            name: "OwnershipTests",
+            dependencies: ["Ownership", "Postgres", "Schema", "Store", "TestSupport", logging, serviceLifecycle]
+        ),
+        .testTarget(
+            name: "DoctorTests",
+            dependencies: [
+                "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "DeliveryStore", "Doctor", "JSON",
+                "Orchestrator", "OrchestratorTestSupport", "Postgres", "Store", "TestSupport", "Webhooks",
+                metricsTestKit,
+            ]
+        ),
+        .testTarget(
+            name: "WebhooksTests",
+            dependencies: [
+                "APITypes", "ActivityModel", "Cryptography", "DeliveryStore", "JSON", "Orchestrator",
+                "OrchestratorTestSupport", "Ownership", "Postgres", "Record", "Store", "TestSupport", "Webhooks",
+                serviceLifecycle,
+            ]
+        ),
+        .testTarget(
+            name: "IntakeTests",
+            dependencies: [
+                "APITypes", "ActivityModel", "Channels", "Cryptography", "Delivery", "DeliveryStore", "Intake", "JSON",
+                "Orchestrator", "OrchestratorTestSupport", "Postgres", "Record", "Store", "TestSupport", "tally-import",
+                logging, metricsTestKit,
+            ]
+        ),
+        .testTarget(
+            name: "DeliveryTests",
+            dependencies: [
+                "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "Delivery", "DeliveryStore",
+                "Intake", "JSON", "Orchestrator", "OrchestratorTestSupport", "Postgres", "Record", "Registry", "Store",
+                "TestSupport", "Waiting", logging, metricsTestKit, serviceLifecycle,
+            ]
+        ),
         .testTarget(
             name: "OrchestratorTests",
             dependencies: [
                 "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "Delivery", "DeliveryStore",
-                "Doctor", "Intake", "JSON", "Orchestrator", "OrchestratorTestSupport", "Ownership", "Postgres",
-                "Record", "Registry", "Schema", "Store", "TestSupport", "Waiting", "Webhooks", "tally-import",
-                logging, metrics, metricsTestKit, serviceLifecycle,
+                "Intake", "JSON", "Orchestrator", "OrchestratorTestSupport", "Postgres", "Record", "Registry", "Schema",
+                "Store", "TestSupport", logging, serviceLifecycle,
             ]
         ),
         .testTarget(

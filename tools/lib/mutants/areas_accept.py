@@ -2,7 +2,12 @@
 
 from mutant import Area
 
-accept = Area("accept", "^OrchestratorTests[.](Accept|Batch|ScheduleTests|Pacing|RoutineChange)")
+accept = Area(
+    "accept",
+    "^DeliveryTests[.](Accept|Pacing|RoutineChange)|"
+    "^IntakeTests[.](Accept|Batch)|"
+    "^OrchestratorTests[.]ScheduleTests"
+)
 GROUP = "Intake/ChangeGroup.swift"
 accept.expression("riding-alert-is-not-measured", GROUP, "[change.command.alert, place.ridingAlert].compactMap { $0 } + place.openBarrierAlerts",
                   "[change.command.alert].compactMap { $0 } + place.openBarrierAlerts")
@@ -20,7 +25,13 @@ accept.expression("least-ring-is-not-asked", GROUP, "row.completed < known.compl
 accept.string("open-barriers-are-not-counted", "Intake/StandingRow.swift", "g.completed_revision < a.revision", "false")
 accept.expression("a-locked-activity-holds-up-its-group", GROUP, 'isPatient ? "" : "SKIP LOCKED"', '""')
 
-new_starts = Area("new-starts", "^OrchestratorTests[.](StartGroup|StartRequest|Batch|CountedAnswer|OutdatedType|ChannelMaking|ChannelPool)")
+new_starts = Area(
+    "new-starts",
+    "^ChannelsTests[.]ChannelPool|"
+    "^DeliveryTests[.]ChannelMaking|"
+    "^IntakeTests[.](StartGroup|StartRequest|Batch|CountedAnswer)|"
+    "^OrchestratorTests[.]OutdatedType"
+)
 STARTED = "Intake/StartGroup.swift"
 START_ROWS = "Intake/StartRows.swift"
 new_starts.expression("one-id-is-inserted-twice", STARTED, "names.insert(command.start.name).inserted", "true")
@@ -37,7 +48,11 @@ new_starts.expression("more-channels-are-leased-than-there-is-room", START_ROWS,
 new_starts.expression("large-audience-holds-up-others", "Intake/RequestedStart.swift",
                       "audience.users.count + audience.devices.count + audience.topics.count <= Self.mostMembers", "true")
 
-idempotency = Area("idempotency", "^OrchestratorTests[.](Idempot|Batch|CountedAnswer|GroupedWork|ActivityDeletion)")
+idempotency = Area(
+    "idempotency",
+    "^IntakeTests[.](Idempot|Batch|CountedAnswer|GroupedWork)|"
+    "^OrchestratorTests[.]ActivityDeletion"
+)
 KEPT = "Store/Requests/KeptAnswers.swift"
 idempotency.expression("other-body-is-answered", KEPT, "kept.bodyHash == key.bodyHash", "true")
 idempotency.expression("old-answers-are-given", KEPT, "isKept", "true", at="guard isKept else {")
@@ -51,13 +66,13 @@ idempotency.statement("group-keeps-no-answers", GROUP, "if let key = command.ide
 idempotency.expression("what-is-locked-is-answered", "Intake/Grouping/GroupedWork.swift", "!isPatient", "false", at="butLocked: !isPatient")
 idempotency.expression("what-is-held-waits-for-the-next-pass", "Orchestrator/Retention/ActivityDeletion.swift", "$0.mayGo && !$0.isFree", "false")
 
-groups = Area("groups", "^OrchestratorTests[.]GroupQueueTests|^OrchestratorTests[.]GroupedWorkTests")
+groups = Area("groups", "^IntakeTests[.](GroupQueueTests|GroupedWorkTests)")
 QUEUE = "Intake/Grouping/GroupQueue.swift"
 groups.expression("further-groups-are-small", QUEUE, "max(elementsUnderWay, rules.worthALane)", "rules.worthALane")
 groups.expression("further-groups-wait-for-as-many", QUEUE, "2 * rules.worthALane", "Int.max")
 groups.statement("carried-out-elements-stay-under-way", QUEUE, "elementsUnderWay -= group.elements.count")
 
-schedules = Area("schedules", "^OrchestratorTests[.](Schedule|Pacing)")
+schedules = Area("schedules", "^DeliveryTests[.]Pacing|^OrchestratorTests[.]Schedule")
 RUNNER = "Orchestrator/Schedules/ScheduleRunner.swift"
 schedules.query("end-does-not-pass", RUNNER, "s.kind = 'end' AND EXISTS (", "false AND EXISTS (")
 schedules.query("end-passes-what-was-not-tried", RUNNER, "w.reason IS NOT NULL", "true")
@@ -75,7 +90,12 @@ SILENCE = "Intake/SilenceLimit.swift"
 schedules.string("silence-begins-at-the-start", SILENCE, "c.accepted_at, a.started_at", "a.started_at")
 schedules.string("silence-is-always-over", SILENCE, "\\(limit) <= clock_timestamp()", "true")
 
-reports = Area("reports", "^OrchestratorTests[.](.*Report|NextCard|PendingCard|CardWatcher|Rotation|CatchUp|DeviceTests|Reinstall|Alignment|Withheld)")
+reports = Area(
+    "reports",
+    "^DeliveryTests[.](.*Report|NextCard|PendingCard|CardWatcher|Rotation|CatchUp)|"
+    "^OrchestratorTests[.](Alignment|Withheld)|"
+    "^RegistryTests[.](.*Report|DeviceTests|Reinstall)"
+)
 ROWS = "Intake/Reports/ReportRows.swift"
 reports.string("older-generation-counts", ROWS, "s.generation <= \\(newGeneration(kind))", "true")
 reports.string("any-other-card-replaces", ROWS, "s.state IN ('over', 'dead') AND \\(namesOtherCard)", "\\(namesOtherCard)")
@@ -99,7 +119,7 @@ reports.expression("stale-installation-is-taken", DEVICES, "isStale", "false", a
 reports.expression("new-installation-counts-on", DEVICES, "row[\"is_new_installation\"]", "false", at="changedInstallation: try row[\"is_new_installation\"]")
 reports.expression("new-app-version-is-not-seen", DEVICES, "row[\"changed_app\"]", "false", at="changedApp: try row[\"changed_app\"]")
 
-topics = Area("topics", "^OrchestratorTests[.]Topic")
+topics = Area("topics", "^DeliveryTests[.]Topic|^RegistryTests[.]Topic")
 STARTS = "Intake/Reports/ReportedStarts.swift"
 LEAVING = "DeliveryStore/Cards/LeavingCards.swift"
 topics.query("card-of-a-lost-answer-stays", STARTS, "WHEN NOT r.was_sent", "WHEN true")

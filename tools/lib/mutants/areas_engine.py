@@ -3,7 +3,7 @@
 from mutant import Area
 
 
-ownership = Area("ownership", "^OrchestratorTests[.](Ownership|PartitionKeeper)")
+ownership = Area("ownership", "^OwnershipTests[.](Ownership|PartitionKeeper)")
 OWNERSHIP = "Ownership/Ownership.swift"
 ownership.expression("buries-at-once", OWNERSHIP, "now - (sightings[other]?.since ?? now) >= lease", "true")
 ownership.expression("sends-after-its-lease", OWNERSHIP, "now < mayBeginUntil", "true")
@@ -11,7 +11,10 @@ ownership.expression("keeps-what-another-owns", OWNERSHIP, "row.epoch != held[ro
                      equivalent="a claim changes the owner, too, and no daemon's number is used twice")
 ownership.query("claims-over-another-claim", "Ownership/OwnershipStore.swift", "p.epoch = EXCLUDED.epoch - 1", "true")
 
-leases = Area("leases", "^OrchestratorTests[.](Lease|SmallRing|PlainBroadcast|WorkerSlot|AcceptedWork|StampLock|GroupSize)")
+leases = Area(
+    "leases",
+    "^DeliveryTests[.](Lease|SmallRing|PlainBroadcast|WorkerSlot|AcceptedWork|StampLock|GroupSize)"
+)
 STORE = "DeliveryStore/Segments/SegmentStore.swift"
 leases.string("lapsed-lease-is-kept", STORE, "\\(s).lease_until < now()", "false")
 leases.string("lease-of-a-later-clock-is-kept", STORE, "OR \\(s).lease_until > clock_timestamp() + interval '\\(most) milliseconds'", "")
@@ -45,11 +48,16 @@ leases.query("accepted-work-is-not-due", ACCEPTED, "least(s.due_at, w.now)", "s.
 leases.query("accepted-work-is-overlooked", ACCEPTED, "s.wakes + 1", "s.wakes")
 
 # With an old stamp a walk over a ring never ends, so that is tried on cards of their own.
-ageing = Area("stamping", "^OrchestratorTests[.]CatchUp")
+ageing = Area("stamping", "^DeliveryTests[.]CatchUp")
 CHANGES = "DeliveryStore/Changes/ChangeStore.swift"
 ageing.expression("old-stamp-leaves", CHANGES, "!Stamping.needsFreshStamp(age: age)", "true")
 
-stamping = Area("stamping", "^OrchestratorTests[.](StampLock|Lease|Division|Merge|Ring|CatchUp|ReportedAlert|ChannelTests|ScheduleTests)")
+stamping = Area(
+    "stamping",
+    "^ChannelsTests[.]ChannelTests|"
+    "^DeliveryTests[.](StampLock|Lease|Division|Merge|Ring|CatchUp|ReportedAlert)|"
+    "^OrchestratorTests[.]ScheduleTests"
+)
 stamping.expression("stamp-out-of-order-leaves", CHANGES, "isInOrder", "true", at="needsFreshStamp(age: age), isInOrder")
 stamping.string("equal-stamps-are-in-order", CHANGES, "o.timestamp >= c.timestamp", "o.timestamp > c.timestamp",
                 equivalent="every stamp is above the last one of its activity, so no two of them are equal")
@@ -67,7 +75,7 @@ CATCH_UP = "Delivery/Workers/CatchUpTurn.swift"
 stamping.expression("repeat-under-the-alerts-stamp", TURN, "change.timestamp == channel.alertStamp", "false")
 stamping.expression("assured-under-the-alerts-stamp", CATCH_UP, "change.timestamp == progress.alertStamp", "false")
 
-walks = Area("walks", "^OrchestratorTests[.]Carousel")
+walks = Area("walks", "^DeliveryTests[.]Carousel")
 CAROUSEL = "DeliveryStore/Segments/Carousel.swift"
 walks.expression("turns-to-the-same", CAROUSEL, "revision > begun", "revision >= begun")
 walks.statement("unsent-is-forgotten", CAROUSEL, "unsentAfter = sent\n", "\n")
@@ -81,7 +89,7 @@ walks.expression("first-pass-ends-a-lap", CAROUSEL, "lap.origin == 0", "true")
 walks.expression("served-is-passed", CAROUSEL, "min(revision, upcoming - 1)", "min(revision, upcoming)")
 walks.expression("served-settles-all", CAROUSEL, "settled < begun ? settled : nil", "nil")
 
-rings = Area("rings", "^OrchestratorTests[.](Ring|Merge|Division|ReportedAlert)")
+rings = Area("rings", "^DeliveryTests[.](Ring|Merge|Division|ReportedAlert)")
 rings.query("due-cards-ride", "Delivery/Rings/RingAhead.swift", "state = 'riding'", "state IN ('riding', 'due')")
 rings.expression("old-slices-leave", "Delivery/Rings/RingAhead.swift", "now - readAt > Self.maximumAge", "false")
 rings.expression("walks-on-over-the-end", "Delivery/Rings/RingWalk.swift", "look.mayGoOn", "true")
@@ -90,7 +98,7 @@ rings.expression("stores-when-nobody-was-reached", WINDOW, "part.exceptions.areA
 rings.statement("stores-over-a-gap", WINDOW, "break", "continue", at="guard let some = slice.exceptions else { break }")
 rings.string("passed-is-all-behind-the-origin", "Store/Fragments/SegmentRows.swift", "\\(deviceKey) > \\(origin) AND \\(deviceKey) <= g.cursor", "\\(deviceKey) > \\(origin)")
 
-merges = Area("merges", "^OrchestratorTests[.](Merge|Ring|Timeline|CatchUp|Pacing)")
+merges = Area("merges", "^DeliveryTests[.](Merge|Ring|CatchUp|Pacing)|^RecordTests[.]Timeline")
 merges.string("merged-may-be-sent", CHANGES, "c.merged_into IS NULL AND NOT c.is_sent", "c.merged_into IS NULL")
 merges.string("merged-again", CHANGES, "c.merged_into IS NULL AND NOT c.is_sent", "NOT c.is_sent")
 merges.query("other-rings-are-passed-over", CHANGES, "others.next)", "9223372036854775807)", at="AND s.revision < least(\\(upcoming), others.next)")
@@ -104,7 +112,7 @@ merges.expression("end-waits-for-a-barrier", CHANGES, "activity.isBarrierBegun &
 merges.statement("caught-up-is-not-told-to-the-walk", CATCH_UP, "carousel.served(revision)")
 merges.statement("reached-is-not-told-to-the-walk", "Delivery/Rings/RingProgress.swift", "if hasArrived { state.carousel.reached() }")
 
-barriers = Area("barrier-sending", "^OrchestratorTests[.](Boarding|CatchUp|Ring|Merge|Accept)")
+barriers = Area("barrier-sending", "^DeliveryTests[.](Boarding|CatchUp|Ring|Merge|Accept)|^IntakeTests[.]Accept")
 SNAPSHOT = "DeliveryStore/Segments/ActivitySnapshot.swift"
 barriers.expression("walk-passes-barriers", SNAPSHOT, "state == .ended ? newest : barrier ?? newest", "newest")
 barriers.expression("end-behind-barriers", SNAPSHOT, "state == .ended ? newest : barrier ?? newest", "barrier ?? newest")
@@ -117,7 +125,12 @@ barriers.expression("rule-makes-no-barrier", "Intake/ChangeGroup.swift",
 DESTINATION = "DeliveryStore/Cards/Destination.swift"
 barriers.query("barrier-ends-catching-up", DESTINATION, "SET due_at = clock_timestamp(), failures = 0", "SET due_at = NULL, state = 'riding', failures = 0")
 
-endings = Area("endings", "^OrchestratorTests[.](Ring|CatchUp|Broadcast|Audience|StartTests|StartTurn|Withheld)")
+endings = Area(
+    "endings",
+    "^DeliveryTests[.](Ring|CatchUp|Broadcast|StartTests|StartTurn)|"
+    "^IntakeTests[.]Audience|"
+    "^OrchestratorTests[.]Withheld"
+)
 endings.expression("broadcast-after-the-end", TURN, "try await room.segments.mayGoOn(lease, with: activity, isFirst: true)", "true",
                    at="try await room.segments.mayGoOn(lease, with: activity, isFirst: true) else { return nil }")
 endings.expression("late-push-after-the-end", "Delivery/Workers/TokenPushes.swift",
@@ -125,7 +138,11 @@ endings.expression("late-push-after-the-end", "Delivery/Workers/TokenPushes.swif
 endings.query("start-after-the-end", "Delivery/Starts/StartClaims.swift", " AND a.state = 'live'", "")
 endings.expression("content-for-those-who-cannot-decode", "Delivery/Workers/TokenPushes.swift", "!push.destination.canDecode", "false")
 
-starts = Area("start-sending", "^OrchestratorTests[.](Start|Reported|Fallback|Enrolment|Rotation|Boarding)")
+starts = Area(
+    "start-sending",
+    "^DeliveryTests[.](Start|Reported|Fallback|Enrolment|Rotation|Boarding)|"
+    "^IntakeTests[.]Start"
+)
 CLAIMS = "Delivery/Starts/StartClaims.swift"
 starts.string("waiting-card-is-a-report", CLAIMS, "card.state <> 'waiting_for_token' AND ", "")
 starts.query("devices-are-not-locked", CLAIMS, "FOR NO KEY UPDATE OF s, d SKIP LOCKED", "FOR NO KEY UPDATE OF s SKIP LOCKED")
@@ -155,7 +172,12 @@ starts.expression("verdict-forgets-phones-to-add", "Record/Timeline/ActivityVerd
 starts.query("registration-cuts-a-claim-short", ENROLMENT, "CASE WHEN starts.state IN ('claimed', 'unknown') THEN starts.state ELSE 'pending' END",
              "'pending'")
 
-ledger = Area("ledger", "^OrchestratorTests[.](Budget|RoutineChange|Ring|DryRun|ChannelTests|Rotation)")
+ledger = Area(
+    "ledger",
+    "^ChannelsTests[.]ChannelTests|"
+    "^DeliveryTests[.](Budget|RoutineChange|Ring|Rotation)|"
+    "^IntakeTests[.]DryRun"
+)
 LEDGER = "DeliveryStore/Changes/BudgetLedger.swift"
 ledger.expression("units-never-come-back", LEDGER, "priority == .ten && age >= Double(policy.budget.windowSeconds)", "false")
 ledger.expression("five-holds-for-alerts", LEDGER, "priority == .ten || !hasAlert || isForAlert", "true")
@@ -170,7 +192,7 @@ ledger.expression("late-spends-again", LEDGER, "change.priorities[push.budgetCla
 ledger.expression("repeat-spends", TURN, "PriorityRule.repeated(change.kind)", ".ten")
 ledger.expression("assuring-spends", CATCH_UP, "PriorityRule.repeated(change.kind)", ".ten")
 
-channels = Area("channels", "^OrchestratorTests[.](.*Channel|Broadcast|Hybrid)")
+channels = Area("channels", "^ChannelsTests[.](.*Channel|Hybrid)|^DeliveryTests[.](.*Channel|Broadcast)")
 ROWS = "Channels/ChannelRows.swift"
 channels.query("used-channel-is-taken", ROWS, " AND activity_key IS NULL", "", at="AND state = 'ready' AND activity_key IS NULL AND delete_at IS NULL")
 channels.expression("end-keeps-the-channel", TURN, "change.kind == .end", "false", at="if change.kind == .end {")
@@ -193,7 +215,11 @@ channels.expression("unknown-is-deleted-anywhere", COMPARISON, "isExclusive ? fi
                     "firstSeen.adding(seconds: Self.unknownGrace)")
 channels.expression("sightings-are-forgotten", COMPARISON, "sightings[id] ?? listedAt", "listedAt", at="min(sightings[id] ?? listedAt")
 
-failures = Area("failures", "^OrchestratorTests[.](Exception|CatchUp|CardWatcher|Leaving|PushQueue|StartTests|TokenOwner)")
+failures = Area(
+    "failures",
+    "^DeliveryTests[.](Exception|CatchUp|CardWatcher|Leaving|PushQueue|StartTests)|"
+    "^RegistryTests[.]TokenOwner"
+)
 EXCEPTIONS = "DeliveryStore/Answers/PushExceptions.swift"
 failures.expression("one-refusal-is-all", EXCEPTIONS, "accepted == 0 && refused.count > 1", "accepted == 0 && refused.count > 0")
 failures.expression("dead-tokens-are-a-common-failure", EXCEPTIONS, "isAboutTokens ? nil : refused.first?.outcome.words", "refused.first?.outcome.words")
@@ -211,7 +237,7 @@ failures.query("caught-up-forgets-a-new-token", DESTINATION, "AND s.update_token
 failures.query("leaving-card-rides", DESTINATION, " AND NOT s.leaving", "")
 failures.expression("old-alert-makes-a-body-too-large", "Delivery/Workers/OutgoingChange.swift", "SizeLimit.device.excess(body.count) != nil", "false")
 
-continuations = Area("continuations", "^OrchestratorTests[.]Continuation")
+continuations = Area("continuations", "^DeliveryTests[.]Continuation")
 CONTINUATIONS = "DeliveryStore/Cards/Continuations.swift"
 PROSPECT = "Delivery/Cards/ContinuationProspect.swift"
 continuations.query("registration-brings-no-look", CONTINUATIONS, "SET check_at = clock_timestamp()", "SET check_at = s.check_at")
@@ -226,16 +252,16 @@ continuations.expression("reports-pass-a-hand-over", "Delivery/Starts/StartResul
 continuations.expression("accepted-start-hands-over", "Delivery/Starts/StartResults.swift", 'started.mode == "channel"', "true")
 continuations.expression("channel-card-waits-for-its-report", "Delivery/Starts/StartResults.swift", 'started.0.isContinuation && started.mode == "channel"', "false")
 
-halts = Area("halts", "^OrchestratorTests[.]SendingHalt")
+halts = Area("halts", "^DeliveryTests[.]SendingHalt")
 halts.expression("who-lifts-a-halt-waits-for-all", "DeliveryStore/Halts/SendingHalts+Lifting.swift", "uptime() >= end", "false")
 
-doctor = Area("doctor", "^OrchestratorTests[.](Examination|Judgement)")
+doctor = Area("doctor", "^DoctorTests[.](Examination|Judgement)")
 APPLE = "Doctor/Examination+Apple.swift"
 doctor.expression("silence-blames-the-capability", APPLE, "(error as? Problem)?.code == Problem.Code.apnsRefused", "true")
 doctor.expression("refusal-blames-the-network", APPLE, "(error as? Problem)?.code == Problem.Code.apnsRefused", "false")
 
 # What would read all cards of a large activity, and change no answer.
-reads = Area("reads", "^OrchestratorTests[.](RowWrite|LongAudience|AudienceTests)")
+reads = Area("reads", "^DeliveryTests[.]RowWrite|^IntakeTests[.](LongAudience|AudienceTests)")
 reads.string("empty-ring-is-sought-to-the-end", "DeliveryStore/Segments/EmptyRing.swift", " AND d.activity_key <= a.activity_key", "")
 reads.string("names-are-sought-in-their-order", "Store/Fragments/AudienceCoverage.swift", "ORDER BY m.kind, m.member_id LIMIT 1", "ORDER BY m.member_key LIMIT 1")
 reads.string("names-begin-with-the-name", "Store/Fragments/AudienceCoverage.swift", ") = \\(memberID), false)", ") >= \\(memberID), false)")

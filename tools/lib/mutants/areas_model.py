@@ -5,7 +5,7 @@ from mutant import Area
 MODEL = "ActivityModel"
 LIFECYCLE = f"{MODEL}/Lifecycle"
 
-stamps = Area("stamps", "^ActivityModelTests[.].*Stamp|^OrchestratorTests[.](StampLock|Merge|Ring|Carousel)")
+stamps = Area("stamps", "^ActivityModelTests[.].*Stamp|^DeliveryTests[.](StampLock|Merge|Ring|Carousel)")
 STAMPING = f"{LIFECYCLE}/Stamping.swift"
 stamps.expression("revisions-share-a-stamp", STAMPING, "max(now, last + 1)", "max(now, last)")
 stamps.expression("stamp-goes-back-with-the-clock", STAMPING, "max(now, last + 1)", "now")
@@ -17,7 +17,7 @@ stamps.expression("skew-at-once", STAMPING, "last > now + skewThreshold", "last 
 stamps.expression("old-stamp-is-sent", STAMPING, "age > Double(maximumAge)", "false")
 stamps.expression("old-stamp-is-older", STAMPING, "30", "120", at="static let maximumAge: Int64 = 30")
 
-end = Area("end", "^ActivityModelTests[.].*StateMachine|^OrchestratorTests[.]Accept")
+end = Area("end", "^ActivityModelTests[.].*StateMachine|^DeliveryTests[.]Accept|^IntakeTests[.]Accept")
 MACHINE = f"{LIFECYCLE}/ActivityStateMachine.swift"
 end.statement("update-after-end", MACHINE, "if state == .ended { return .refuseEnded }")
 end.expression("second-end", MACHINE, "isSame ? .repeated(revision: standing.revision) : .refuseEnded", "EndAction.refuseEnded")
@@ -31,12 +31,17 @@ end.expression("forced-change-is-none", MACHINE, "!update.force", "true")
 end.expression("alert-of-equal-state-is-lost", MACHINE, "!update.hasAlert", "true")
 end.expression("equal-state-is-sent", MACHINE, "update.contentState == standing.contentState", "false")
 
-barriers = Area("barriers", "^ActivityModelTests[.].*StateMachine|^OrchestratorTests[.](Boarding|Accept|CatchUp)")
+barriers = Area(
+    "barriers",
+    "^ActivityModelTests[.].*StateMachine|"
+    "^DeliveryTests[.](Boarding|Accept|CatchUp)|"
+    "^IntakeTests[.]Accept"
+)
 barriers.expression("nine-barriers", MACHINE, "open < Self.maximumOpenBarriers", "open <= Self.maximumOpenBarriers")
 barriers.expression("barriers-are-not-counted", MACHINE, "open + 1", "open", at="standing.openBarriers = open + 1")
 barriers.expression("barrier-of-equal-state", MACHINE, "!isUnchanged", "true", at="if !isUnchanged, update.mustDeliver")
 
-cards = Area("cards", "^ActivityModelTests|^OrchestratorTests[.](Card|.*Watch)")
+cards = Area("cards", "^ActivityModelTests|^DeliveryTests[.](Card|.*Watch)")
 WATCH = f"{LIFECYCLE}/CardWatch.swift"
 cards.expression("expires-late", WATCH, "age >= Self.microseconds(longestSeconds)", "age > Self.microseconds(longestSeconds)")
 cards.expression("wakes-twice", WATCH, "!isWoken", "true", at="policy.wakeAfterSeconds, !isWoken, canWake")
@@ -48,7 +53,12 @@ cards.expression("unknown-ios-gets-new-keys", CAPABILITY, "osVersion.map { $0 >=
 cards.expression("old-ios-is-started", CAPABILITY, "osVersion.map { $0 < .pushToStart } ?? false", "false")
 cards.expression("disabled-is-started", CAPABILITY, "activitiesEnabled == false", "false")
 
-starts = Area("starts", "^ActivityModelTests[.].*Start|^OrchestratorTests[.](Start|Reported|Fallback|Enrolment)")
+starts = Area(
+    "starts",
+    "^ActivityModelTests[.].*Start|"
+    "^DeliveryTests[.](Start|Reported|Fallback|Enrolment)|"
+    "^IntakeTests[.]Start"
+)
 START = f"{LIFECYCLE}/StartStateMachine.swift"
 starts.expression("third-push", START, "attempts >= Self.maximumAttempts", "attempts > Self.maximumAttempts")
 starts.expression("unwanted-is-cancelled-though-sent", START, "(attempts > 0 && !isWanted)", "false")
@@ -74,7 +84,7 @@ starts.expression("one-start-too-many", SPENDING, "spent.reduce(0) { $0 + $1.cou
 starts.expression("repeat-counts-once", SPENDING, "$0 + $1.count", "$0 + 1")
 starts.expression("old-starts-count", SPENDING, "$0.at > now - window", "true")
 
-budget = Area("budget", "^ActivityModelTests[.].*Priorit|^OrchestratorTests[.](Budget|RoutineChange)")
+budget = Area("budget", "^ActivityModelTests[.].*Priorit|^DeliveryTests[.](Budget|RoutineChange)")
 PRIORITY = f"{MODEL}/Policy/Priority.swift"
 budget.expression("notable-takes-the-reserve", PRIORITY, "remaining > reserve", "remaining >= reserve")
 budget.expression("alert-takes-the-last-unit", PRIORITY, "remaining > 1", "remaining > 0")
@@ -82,7 +92,7 @@ budget.expression("routine-alert-is-quiet", PRIORITY, "urgency == .routine && !h
 budget.expression("critical-is-notable", PRIORITY, "urgency == .critical", "false")
 budget.expression("end-waits-for-budget", PRIORITY, ".ten", ".five", at="PriorityDecision(priority: .ten, reason: .end")
 
-sizes = Area("sizes", "^ActivityModelTests[.].*Bod|^OrchestratorTests[.](Accept|StartRequest)")
+sizes = Area("sizes", "^ActivityModelTests[.].*Bod|^DeliveryTests[.]Accept|^IntakeTests[.](Accept|StartRequest)")
 LIMIT = f"{MODEL}/Pushes/SizeLimit.swift"
 sizes.expression("device-limit", LIMIT, "4096", "4097", at="case .device, .stored: 4096")
 sizes.expression("broadcast-limit", LIMIT, "5120", "4096", at="case .call, .broadcast: 5120")
@@ -97,7 +107,7 @@ sizes.expression("later-end-is-not-measured", BODIES, "max(update.count, end.cou
 sizes.expression("alerts-are-free", BODIES, "alerts.map(\\.bound).max() ?? 0", "0")
 sizes.expression("nothing-is-measured", BODIES, "bound(contentState, combination) <= least", "true")
 
-bodies = Area("bodies", "^ActivityModelTests[.].*(Bod|Polic)|^OrchestratorTests[.]DeliveryTimes")
+bodies = Area("bodies", "^ActivityModelTests[.].*(Bod|Polic)|^DeliveryTests[.]DeliveryTimes")
 DISMISSAL = f"{MODEL}/Rendering/Dismissal.swift"
 bodies.expression("dismissal-now-is-not-past", DISMISSAL, "timestamp - Self.pastSeconds", "timestamp")
 bodies.expression("dismissal-after-four-hours", DISMISSAL, "min(seconds, Policy.maximumDismissal)", "seconds")
@@ -110,7 +120,11 @@ POLICY = f"{MODEL}/Policy/Policy.swift"
 bodies.expression("expiration-on-a-channel-without-storage", POLICY, "storage == ChannelStorage.none", "false")
 bodies.expression("no-expiration", POLICY, "seconds == 0", "true", at="|| seconds == 0 ?")
 
-versions = Area("versions", "^ActivityModelTests[.].*Version|^OrchestratorTests[.](.*Version|Compatib|Withheld|Widening|Alignment|Rejudgement)")
+versions = Area(
+    "versions",
+    "^ActivityModelTests[.].*Version|"
+    "^OrchestratorTests[.](.*Version|Compatib|Withheld|Widening|Alignment|Rejudgement)"
+)
 VERSIONS = f"{LIFECYCLE}/TypeVersions.swift"
 versions.expression("least-version-is-too-old", VERSIONS, "$0 <= appVersion", "$0 < appVersion")
 versions.expression("retired-counts", VERSIONS, "self.steps.filter { !$0.isRetired }", "self.steps")
@@ -122,19 +136,19 @@ versions.expression("only-one-page-is-judged", REJUDGEMENT, "page.last != nil", 
 versions.expression("withheld-unasked", "Registry/Types/Registry+Types.swift", "!foreseen.withheld.isEmpty", "false", at="var breaks = !foreseen.withheld.isEmpty")
 versions.expression("first-page-alone", "Registry/Versions/VersionForesight.swift", "page.last", "nil", at="place = page.last\n        }\n        return compatibility")
 
-replays = Area("replays", "^ActivityModelTests[.].*Start|^OrchestratorTests[.](StartRequest|Accept)")
+replays = Area("replays", "^ActivityModelTests[.].*Start|^DeliveryTests[.]Accept|^IntakeTests[.](StartRequest|Accept)")
 RECORD = f"{LIFECYCLE}/StartRecord.swift"
 replays.expression("any-start-is-a-replay", RECORD, "other == self", "true")
 replays.expression("ended-id-conflicts", RECORD, "state == .ended || other.attributes == attributes", "other.attributes == attributes")
 
-halts = Area("halts", "^OrchestratorTests[.](AnswerWatch|SendingHalt)")
+halts = Area("halts", "^DeliveryTests[.](AnswerWatch|SendingHalt)")
 WATCHER = "DeliveryStore/Halts/AnswerWatch.swift"
 halts.expression("a-fifth-is-a-mass", WATCHER, "rejections * 5 > answers", "rejections * 5 >= answers")
 halts.expression("few-answers-decide", WATCHER, "answers >= AnswerWatch.leastAnswers && isBad", "isBad")
 halts.expression("silent-probe-is-good", WATCHER, "count.answers == 0", "false")
 halts.expression("window-is-endless", WATCHER, "oldest.second <= kept", "false")
 
-answers = Area("answers", "^APNSTransportTests[.].*Answer|^OrchestratorTests[.](Exception|OpenOutcome)")
+answers = Area("answers", "^APNSTransportTests[.].*Answer|^DeliveryTests[.]Exception|^RegistryTests[.]OpenOutcome")
 RULES = "APNSTransport/Answers/AnswerRules.swift"
 answers.expression("unregistered-is-rejected", RULES, ".tokenDead", ".tokenRejected", at='"Unregistered", .tokenDead')
 answers.expression("bad-token-is-dead", RULES, ".tokenRejected", ".tokenDead", at='"BadDeviceToken", .tokenRejected')
@@ -146,7 +160,7 @@ answers.expression("unnamed-403-is-no-credential", RULES, "[401, 403].contains(s
 answers.expression("server-error-is-final", RULES, ".retry", ".requestInvalid", at='500, "InternalServerError", .retry')
 answers.expression("expired-provider-token-stays", RULES, ".renewToken", ".keep", at='"ExpiredProviderToken", .credential, .renewToken')
 
-pace = Area("pace", "^OrchestratorTests[.](Pacing|Lease|Exception|Start)")
+pace = Area("pace", "^DeliveryTests[.](Pacing|Lease|Exception|Start)|^IntakeTests[.]Start")
 BACKOFF = "Waiting/Backoff.swift"
 pace.expression("no-cap", BACKOFF, "min(doubled, cap)", "doubled")
 pace.expression("no-doubling", BACKOFF, "(1 << min(max(failures, 1) - 1, 20))", "1")

@@ -5,7 +5,11 @@ import shutil
 from pathlib import Path
 
 #: The targets of tests that try the mutants.
-TESTS = ["ActivityModelTests", "APNSTransportTests", "ConsoleTests", "HTTP2EngineTests", "OrchestratorTests", "SimulationTests"]
+TESTS = [
+    "ActivityModelTests", "APNSTransportTests", "ChannelsTests", "ConsoleTests", "DeliveryTests", "DoctorTests",
+    "HTTP2EngineTests", "IntakeTests", "OrchestratorTests", "OwnershipTests", "RecordTests", "RegistryTests",
+    "SimulationTests", "StoreTests", "WebhooksTests",
+]  # fmt: skip
 
 #: Keeps of the project's own manifest what the tests need. Warnings are no errors: woven code has some. What imports
 #: Swift sources is left out, because swift-syntax would take longer to build than all the rest.

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 FIRST_LIVES = 100
 #: Tests that need what the package leaves out, or look at the folders of the project.
 SKIPPED = "SwiftTypeTests|[.]TypeTests/|ForeignServerTests|ManyRequestsTests"
-UNIT_TESTS = "^(ActivityModelTests|APNSTransportTests|HTTP2EngineTests|OrchestratorTests)[.]"
+#: Those of the console try its own mutants alone.
+UNIT_TESTS = "^(?!SimulationTests|ConsoleTests)[^.]+[.]"
 #: A process that takes longer hangs, which counts as noticed. Without a mutant none takes a third of it.
 SECONDS = 1800
 

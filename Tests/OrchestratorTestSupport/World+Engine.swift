@@ -1,24 +1,23 @@
 import ActivityModel
-import OrchestratorTestSupport
 import Postgres
 import TestSupport
 import Testing
 
-@testable import Delivery
-@testable import DeliveryStore
+@testable package import Delivery
+@testable package import DeliveryStore
 @testable import Orchestrator
 @testable import Store
 
-/// What only the engine's own tests do.
+/// What only the engine's own tests, and those of intake, do.
 extension World {
     /// An activity as its first ring sees it.
-    func snapshot(of activityKey: Int64) async throws -> ActivitySnapshot? {
+    package func snapshot(of activityKey: Int64) async throws -> ActivitySnapshot? {
         let rows = try await database.query(ActivitySnapshot.selection(activityKey, for: SegmentRows.firstRing))
         return try ActivitySnapshot.read(activityKey, rows)
     }
 
     /// Turns the whole audience of an activity into starts, as if it had just changed, and sends nothing.
-    func enrol(_ activityKey: Int64) async throws {
+    package func enrol(_ activityKey: Int64) async throws {
         _ = try await database.pipeline([
             """
             UPDATE activities SET enrolment_due = true, enrolled_members = 0, enrolled_devices = least(enrolled_devices, 0) - 1
@@ -35,13 +34,13 @@ extension World {
     }
 
     /// Turns the next stretch of an audience into starts, and says whether there is more.
-    func enrolStretch(under lease: SegmentLease) async throws -> Bool {
+    package func enrolStretch(under lease: SegmentLease) async throws -> Bool {
         let place = try #require(try await snapshot(of: lease.activityKey)?.enrolment)
         return try await orchestrator.deliveryStore.enrolStretch(after: place, under: lease).rest != nil
     }
 
     /// The claims of starts with the newest change, as a worker makes them that looks now.
-    func startClaims(under lease: SegmentLease) async throws -> StartClaims {
+    package func startClaims(under lease: SegmentLease) async throws -> StartClaims {
         let activity = try #require(try await snapshot(of: lease.activityKey))
         let change = try #require(try await orchestrator.deliveryStore.changes.stamped(activity.newest, under: lease))
         return StartClaims(
@@ -54,7 +53,7 @@ extension World {
     }
 
     /// Registers devices that can be started, as many as asked for: `crowd1`, `crowd2`, and so on.
-    func registerCrowd(_ count: Int) async throws {
+    package func registerCrowd(_ count: Int) async throws {
         try await database.execute(
             """
             WITH crowd AS (

@@ -351,20 +351,3 @@ struct TimelineTests {
         }
     }
 }
-
-extension World {
-    /// Asks for the story, after everything that is known has been written.
-    func explain(
-        _ device: String? = nil,
-        of id: String = "final",
-        _ page: PageRequest = PageRequest()
-    ) async throws -> TimelineAnswer {
-        try await writeTimeline()
-        return try await orchestrator.timeline(
-            app,
-            ActivityID(stored: id),
-            device: device.map { DeviceID(stored: $0) },
-            page
-        )
-    }
-}

@@ -2,7 +2,7 @@ import APITypes
 import ActivityModel
 import DeliveryStore
 import JSON
-import OrchestratorTestSupport
+@testable import OrchestratorTestSupport
 import Postgres
 import Record
 import ServiceLifecycle

@@ -3,6 +3,7 @@ import ActivityModel
 import OrchestratorTestSupport
 import Postgres
 import Registry
+import TestSupport
 import Testing
 
 @testable import Orchestrator

@@ -403,12 +403,3 @@ struct PushQueueTests {
         }
     }
 }
-
-extension PushQueue {
-    /// Sends what is due now.
-    func sendDue() async throws {
-        for environment in APNSEnvironment.allCases {
-            while case let pushes = try await claim(in: environment), !pushes.isEmpty { try await send(pushes) }
-        }
-    }
-}

@@ -319,14 +319,3 @@ struct TimelineWritingTests {
         }
     }
 }
-
-extension World {
-    /// Writes what the timeline has taken down so far, as the daemon does a moment later.
-    func writeTimeline(_ logger: Logger? = nil) async throws {
-        try await TimelineWriter(
-            timeline: orchestrator.store.timeline,
-            database: database,
-            logger: logger ?? orchestrator.logger
-        ).write()
-    }
-}

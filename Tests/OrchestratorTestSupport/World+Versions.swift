@@ -1,8 +1,7 @@
-import APITypes
+package import APITypes
 import ActivityModel
 import Intake
 import JSON
-import OrchestratorTestSupport
 import Postgres
 import TestSupport
 import Testing
@@ -11,13 +10,14 @@ import Testing
 
 /// A type with two versions: the app from 2.0 on needs a `clock`, which older ones do not know.
 extension World {
-    static let clockState =
+    package static let clockState =
         #"{"type":"object","properties":{"score":{"type":"integer"},"clock":{"type":"string"}},"required":["score","clock"]}"#
-    static let attributesSchema = #"{"type":"object","properties":{"home":{"type":"string"}},"required":["home"]}"#
+    package static let attributesSchema =
+        #"{"type":"object","properties":{"home":{"type":"string"}},"required":["home"]}"#
 
     /// Starts an activity that shows score 1 on two phones: `old` (token aa01), whose app has that version, and `new`
     /// (token aa02), whose app is the newer one.
-    func startForBoth(old appVersion: String) async throws {
+    package func startForBoth(old appVersion: String) async throws {
         try await registerVersion()
         try await install(appVersion, on: "old")
         try await install("2.1", on: "new")
@@ -30,7 +30,7 @@ extension World {
 
     /// Registers another version of the type `Game`.
     @discardableResult
-    func registerVersion(
+    package func registerVersion(
         _ state: String = clockState,
         attributes: String = attributesSchema,
         from least: String? = "2.0",
@@ -44,7 +44,7 @@ extension World {
     }
 
     /// Registers a device with an app version.
-    func install(_ app: String?, on device: String, token: String? = nil, os: String = "18.1") async throws {
+    package func install(_ app: String?, on device: String, token: String? = nil, os: String = "18.1") async throws {
         var request = DeviceRequest(environment: .production)
         request.osVersion = OSVersion(os)
         request.appVersion = app.flatMap { AppVersion($0) }
@@ -56,34 +56,34 @@ extension World {
 
     /// What the older app decodes, and the newer one does not.
     @discardableResult
-    func updateOld(score: Int64) async throws -> Accepted { try await update(score: score) }
+    package func updateOld(score: Int64) async throws -> Accepted { try await update(score: score) }
 
     /// What both decode.
     @discardableResult
-    func updateBoth(score: Int64, alert: String? = nil, mustDeliver: Bool = false) async throws -> Accepted {
+    package func updateBoth(score: Int64, alert: String? = nil, mustDeliver: Bool = false) async throws -> Accepted {
         try await update(score: score, alert: alert, mustDeliver: mustDeliver) { $0.contentState["clock"] = "45:00" }
     }
 
     /// What only the newer app decodes: a score beyond what the older schema lets in.
     @discardableResult
-    func updateNew(_ score: Int64, alert: String? = nil, mustDeliver: Bool = false) async throws -> Accepted {
+    package func updateNew(_ score: Int64, alert: String? = nil, mustDeliver: Bool = false) async throws -> Accepted {
         try await update(score: score, alert: alert, mustDeliver: mustDeliver) { request in
             request.contentState["clock"] = "45:00"
             request.contentState["note"] = 1
         }
     }
 
-    func reason(_ device: String) async throws -> String? {
+    package func reason(_ device: String) async throws -> String? {
         try await tables.card(of: device)?.reason
     }
 
-    func retire(_ version: Int, undo: Bool = false) async throws {
+    package func retire(_ version: Int, undo: Bool = false) async throws {
         _ = try await orchestrator.putTypeVersion(app, Self.game, version, TypeVersionRequest(retired: !undo))
     }
 }
 
 /// The versions that refuse content, as the answer names them; nil if it is accepted.
-func refusingVersions(_ operation: () async throws -> Void) async throws -> Set<Int>? {
+package func refusingVersions(_ operation: () async throws -> Void) async throws -> Set<Int>? {
     guard let refused = try await problem(operation) else { return nil }
     #expect(refused.status == 422)
     #expect(refused.code == "invalid_content_state")

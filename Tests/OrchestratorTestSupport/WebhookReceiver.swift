@@ -1,21 +1,21 @@
 import Cryptography
-import JSON
+package import JSON
 import Synchronization
 
-@testable import Webhooks
+@testable package import Webhooks
 
 /// A sender that writes down what is posted, and answers what the test says: first the answers in line, then 200.
-final class WebhookReceiver: WebhookSender, WebhookEndpoint {
-    struct Post: Sendable {
-        let id: String
-        let timestamp: String
-        let signature: String
-        let body: [UInt8]
+package final class WebhookReceiver: WebhookSender, WebhookEndpoint {
+    package struct Post: Sendable {
+        package let id: String
+        package let timestamp: String
+        package let signature: String
+        package let body: [UInt8]
 
-        var events: [JSONValue] {
+        package var events: [JSONValue] {
             (try? JSONValue.parse(body))?["data"]?["events"]?.array ?? []  // a test compares what it reads
         }
-        var eventIDs: [String] { events.compactMap { $0["id"]?.string } }
+        package var eventIDs: [String] { events.compactMap { $0["id"]?.string } }
 
         func isSigned(by secret: WebhookSecret) -> Bool {
             let message = Array("\(id).\(timestamp).".utf8) + body
@@ -31,20 +31,22 @@ final class WebhookReceiver: WebhookSender, WebhookEndpoint {
 
     private let state = Mutex(State())
 
-    var posts: [Post] { state.withLock { $0.posts } }
+    package init() {}
 
-    func answer(_ answers: WebhookAnswer...) { state.withLock { $0.answers += answers } }
+    package var posts: [Post] { state.withLock { $0.posts } }
+
+    package func answer(_ answers: WebhookAnswer...) { state.withLock { $0.answers += answers } }
 
     /// Runs once, after the next post has arrived.
-    func beforeNextAnswer(_ body: @escaping @Sendable () async throws -> Void) {
+    package func beforeNextAnswer(_ body: @escaping @Sendable () async throws -> Void) {
         state.withLock { $0.beforeAnswer = body }
     }
 
-    func refusal(of url: String) -> String? { url.hasPrefix("https://") ? nil : "An https URL is expected." }
+    package func refusal(of url: String) -> String? { url.hasPrefix("https://") ? nil : "An https URL is expected." }
 
-    func endpoint(at url: String) -> any WebhookEndpoint { self }
+    package func endpoint(at url: String) -> any WebhookEndpoint { self }
 
-    func post(_ body: [UInt8], headers: [(name: String, value: String)]) async -> WebhookAnswer {
+    package func post(_ body: [UInt8], headers: [(name: String, value: String)]) async -> WebhookAnswer {
         func header(_ name: String) -> String { headers.first { $0.name == name }?.value ?? "" }
         let post = Post(
             id: header("webhook-id"),

@@ -1,5 +1,6 @@
 import Store
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Counts that are kept")
@@ -70,21 +71,4 @@ struct KeptCountsTests {
         #expect(try await counted.look(at: 1) == 2)
         #expect(try await counted.look(at: nil) == 2)
     }
-}
-
-/// A clock that moves on by a step whenever it is read, and when it is told to.
-final class SteppingClock: Sendable {
-    private let time = Mutex(ContinuousClock().now)
-    private let step: Duration
-
-    init(step: Duration) { self.step = step }
-
-    func now() -> ContinuousClock.Instant {
-        time.withLock { time in
-            defer { time += step }
-            return time
-        }
-    }
-
-    func advance(by duration: Duration) { time.withLock { $0 += duration } }
 }
