@@ -254,6 +254,7 @@ extension Life {
             return
         }
         phones[phone].isSigningOut = false
+        phones[phone].leaver = phones[phone].user
         phones[phone].user = nil
         phones[phone].leftAt = now
         phones[phone].hasClockChangedSinceLeft = false

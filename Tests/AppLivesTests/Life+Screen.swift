@@ -39,8 +39,9 @@ extension Life {
     /// Whether a card is one of a user who has signed out.
     private func isLeft(_ card: PhoneCard, on phone: Int) -> Bool {
         guard let left = phones[phone].leftAt, now - left > Self.reaction else { return false }
-        // All cards that were there end, also those for everybody.
-        if card.startedAt < left { return true }
+        // All cards that were there end, also those for everybody. But the app was not told of this one, and its user is back.
+        let isBack = phones[phone].leaver != nil && phones[phone].leaver == phones[phone].user
+        if card.startedAt < left { return !isBack || card.firstToldAt ?? now < left }
         guard !card.isAppStarted, let owners = owners[card.activity] ?? nil, !owners.contains(phones[phone].user ?? "")
         else { return false }
         // For a while after a sign-out every card that comes is ended. A clock that was set hides how long the while is.

@@ -165,6 +165,9 @@ extension Life {
     /// The process was told of a card.
     func noteTold(_ id: String, on phone: Int) {
         if phones[phone].process?.told[id] == nil { phones[phone].process?.told[id] = now }
+        if let index = phones[phone].card(id), phones[phone].cards[index].firstToldAt == nil {
+            phones[phone].cards[index].firstToldAt = now
+        }
     }
 
     /// Streams are late by no more.

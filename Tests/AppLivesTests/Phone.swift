@@ -20,6 +20,8 @@ struct PhoneCard: Sendable {
     /// Its update token.
     var token: String?
     var tokenAt: Double = 0
+    /// When the app was first told of it.
+    var firstToldAt: Double?
     var state = CardState.active
     /// When it began; 0 for one that was never pending.
     var begunAt: Double = 0
@@ -145,6 +147,8 @@ struct Phone {
     var isSigningOut = false
     /// When the user before left; nil if nobody did.
     var leftAt: Double?
+    /// Who that was.
+    var leaver: String?
     /// Whether the clock was set since then.
     var hasClockChangedSinceLeft = false
     /// When the app first reported who is signed in, and the number of that report.

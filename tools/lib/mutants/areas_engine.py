@@ -226,9 +226,9 @@ failures.expression("dead-tokens-are-a-common-failure", EXCEPTIONS, "isAboutToke
 failures.statement("rejected-dies", EXCEPTIONS, "rejected.append((place, outcome))", "dead.append((place, outcome, nil, delay))")
 failures.query("older-token-lives", EXCEPTIONS, "s.registered_at > 'epoch'", "s.registered_at < 'epoch'")
 failures.query("new-token-dies", EXCEPTIONS, " AND s.update_token = d.token", "",
-               at="AS d(activity_key, device_key, token, reason, dead_at, delay, heard)\n            WHERE \\(unescaped: Query.byKey(\"s\", \"d\", \"activity_key\", \"device_key\")) AND s.update_token = d.token")
+               at="AS d(device_key, token, reason, dead_at, delay, heard)\n            WHERE s.activity_key = \\(activityKey) AND s.device_key = d.device_key AND s.update_token = d.token")
 failures.query("new-token-is-rejected", EXCEPTIONS, " AND s.update_token = d.token", "",
-               at="AS d(activity_key, device_key, token, reason, heard)\n        WHERE \\(unescaped: Query.byKey(\"s\", \"d\", \"activity_key\", \"device_key\")) AND s.update_token = d.token")
+               at="AS d(device_key, token, reason, heard)\n        WHERE s.activity_key = \\(activityKey) AND s.device_key = d.device_key AND s.update_token = d.token")
 DEVICE_TOKENS = "Store/Database/DeviceTokens.swift"
 failures.query("younger-device-token-dies", DEVICE_TOKENS, "d.updated_at <= 'epoch'", "d.updated_at >= 'epoch'")
 failures.query("other-device-token-dies", DEVICE_TOKENS, " AND d.device_token = r.token", "")
