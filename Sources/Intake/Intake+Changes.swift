@@ -16,15 +16,7 @@ extension Intake {
         idempotency: IdempotencyKey? = nil,
         origin: RequestOrigin?
     ) async throws -> Replayable<ChangeAnswer> {
-        try await accept(
-            RequestedChange(
-                app: app,
-                id: id,
-                body: .update(request),
-                idempotencyKey: idempotency.map { .init($0) },
-                origin: origin
-            )
-        )
+        try await change(app, id, to: .update(request), idempotency, origin)
     }
 
     /// Accepts the end of an activity, or schedules it. The end is final.
@@ -37,19 +29,19 @@ extension Intake {
         idempotency: IdempotencyKey? = nil,
         origin: RequestOrigin?
     ) async throws -> Replayable<ChangeAnswer> {
-        try await accept(
-            RequestedChange(
-                app: app,
-                id: id,
-                body: .end(request),
-                idempotencyKey: idempotency.map { .init($0) },
-                origin: origin
-            )
-        )
+        try await change(app, id, to: .end(request), idempotency, origin)
     }
 
-    private func accept(_ change: RequestedChange) async throws -> Replayable<ChangeAnswer> {
-        try (await accept([change]).first ?? .failure(Problem.internalError())).get()
+    private func change(
+        _ app: BundleID,
+        _ id: ActivityID,
+        to body: RequestedChange.Body,
+        _ key: IdempotencyKey?,
+        _ origin: RequestOrigin?
+    ) async throws -> Replayable<ChangeAnswer> {
+        let key = key.map { IdempotencyKey.Deferred($0) }
+        let change = RequestedChange(app: app, id: id, body: body, idempotencyKey: key, origin: origin)
+        return try (await accept([change]).first ?? .failure(Problem.internalError())).get()
     }
 
     /// Accepts changes, each judged on its own; those of one activity in their order.

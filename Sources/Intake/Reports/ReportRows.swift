@@ -247,11 +247,14 @@ struct ReportRows {
 
     /// Whether a report is of another card than the stored one `s`. That is so if ActivityKit says so, or the phone has
     /// said that the stored card is gone. It is also so if the 8 hours of the stored card are over and this token is
-    /// not its token.
+    /// not its token. If nobody ever reported that card, only a report with ActivityKit's id is of another one: an app that
+    /// names its cards knows which have ended.
     private static let isOtherCard = """
         (\(namesOtherCard)
          OR (s.state = 'over' AND s.reason IS DISTINCT FROM '\(OverReason.expired.rawValue)')
-         OR (\(WatchedCard.isExpired) AND coalesce(s.update_token <> EXCLUDED.update_token, false)
+         OR (\(WatchedCard.isExpired)
+             AND (coalesce(s.update_token <> EXCLUDED.update_token, false)
+                  OR (s.update_token IS NULL AND s.activitykit_id IS NULL AND EXCLUDED.activitykit_id IS NOT NULL))
              AND NOT coalesce(s.activitykit_id = EXCLUDED.activitykit_id, false)))
         """
 

@@ -15,8 +15,12 @@ struct ReportedStarts {
 
     /// A start that a report has settled.
     struct Start {
+        /// What the reported card was started with; nil if it cannot be the card of this start any more.
         let revision: Revision?
+        /// When its start left; nil as for `revision`.
         let claimedAt: PGTimestamp?
+        /// Whether the start has left, however long ago.
+        let wasSent: Bool
         /// Whether it was cancelled before this report.
         let wasCancelled: Bool
         /// Whether the card may have to end because its device has left the audience by its topics.
@@ -27,6 +31,7 @@ struct ReportedStarts {
         init(_ row: Row) throws {
             revision = try row["revision"]
             claimedAt = try row["claimed_at"]
+            wasSent = try row["was_sent"]
             wasCancelled = try row["was_cancelled"]
             endsOnUnfollow = try row["ends_on_unfollow"]
             isAway = try row["is_forgotten"]
@@ -58,8 +63,9 @@ struct ReportedStarts {
                 due_at = CASE WHEN r.is_forgotten THEN s.due_at END,
                 reason = CASE WHEN r.is_forgotten THEN s.reason END
             FROM reported AS r WHERE \(unescaped: Query.byKey("s", "r", "activity_key", "device_key"))
-            RETURNING s.activity_key, s.device_key, CASE WHEN s.attempts > 0 THEN s.revision END AS revision,
-                CASE WHEN s.attempts > 0 THEN s.claimed_at END AS claimed_at, r.state = 'cancelled' AS was_cancelled,
+            RETURNING s.activity_key, s.device_key, CASE WHEN \(unescaped: Self.mayShow) THEN s.revision END AS revision,
+                CASE WHEN \(unescaped: Self.mayShow) THEN s.claimed_at END AS claimed_at, s.attempts > 0 AS was_sent,
+                r.state = 'cancelled' AS was_cancelled,
                 r.is_forgotten, \(unescaped: Self.endsOnUnfollow) AS ends_on_unfollow
             """
         )
@@ -68,6 +74,11 @@ struct ReportedStarts {
         try await findAway(&starts)
         return starts
     }
+
+    /// An SQL condition: a card that is reported now may be that of the start `s`. iOS has ended an older one.
+    private static let mayShow = """
+        (s.attempts > 0 AND s.claimed_at > clock_timestamp() - interval '\(CardWatch.lifetimeSeconds) seconds')
+        """
 
     /// An SQL condition: a report `r` tells that a card is gone which Tally had ended and forgotten before the start
     /// `s` was wanted again. Tally takes the revision from the start of a card that it ends, and the next claim sets a
@@ -108,7 +119,7 @@ struct ReportedStarts {
         guard !cards.isEmpty else { return }
         let keys = cards.map(\.key)
         let wereCancelled = keys.map { starts[$0]?.wasCancelled == true }
-        let wereSent = keys.map { starts[$0]?.claimedAt != nil }
+        let wereSent = keys.map { starts[$0]?.wasSent == true }
         let haveEnded = cards.map { $0.request.report == .ended }
         let areOwn = cards.map { $0.request.knownRevision != nil }
         let rows = try await connection.query(

@@ -317,6 +317,29 @@ struct CardWatcherTests {
         }
     }
 
+    @Test("A card that the app starts itself, long after a push started one that nobody reported, is served")
+    func cardAfterUnreported() async throws {
+        try await withWorld { world in
+            try await started(world, "d1", "d2")
+            try await world.pass(28_801)
+            // For one of them the daemon has looked at the old card before.
+            #expect(try await world.follow("d2", token: "aa02", card: "B").state == .due)
+            try await watch(world)
+            #expect(try await world.follow("d1", token: "aa01", card: "A").state == .due)
+            try await world.settle()
+            _ = world.recorder.take()
+            try await world.pass(20_000)
+            try await watch(world)
+            try await world.update(score: 1)
+            try await world.settle()
+            #expect(Set(world.recorder.take().map(\.destination)) == ["aa01", "aa02"])
+            // Its own eight hours count from its report.
+            try await world.pass(8_802)
+            try await watch(world)
+            for device in ["d1", "d2"] { #expect(try await world.subscription(device) == "over") }
+        }
+    }
+
     @Test("A card on a channel is over after its eight hours, too, and a dead token stays dead")
     func others() async throws {
         try await withWorld { world in
