@@ -97,6 +97,8 @@ reports = Area(
     "^RegistryTests[.](.*Report|DeviceTests|Reinstall)"
 )
 ROWS = "Intake/Reports/ReportRows.swift"
+reports.string("unreported-card-takes-its-successor-along", ROWS, "s.update_token IS NULL AND s.activitykit_id IS NULL AND EXCLUDED.activitykit_id IS NOT NULL", "false")
+reports.string("old-start-ages-a-new-card", "Intake/Reports/ReportedStarts.swift", "> clock_timestamp() - interval", "> clock_timestamp() - 1000 * interval")
 reports.string("older-generation-counts", ROWS, "s.generation <= \\(newGeneration(kind))", "true")
 reports.string("any-other-card-replaces", ROWS, "s.state IN ('over', 'dead') AND \\(namesOtherCard)", "\\(namesOtherCard)")
 reports.expression("report-without-generation-sets-it", ROWS, 'kind.hasGeneration ? "EXCLUDED.generation" : "s.generation"', '"EXCLUDED.generation"')

@@ -160,7 +160,7 @@ starts.statement("unknown-is-sent-again-at-once", RESULTS, "return .unknown(outc
 starts.string("older-start-token-dies", RESULTS, "t.registered_at > 'epoch'", "t.registered_at < 'epoch'")
 starts.query("other-start-token-dies", RESULTS, " AND t.token = r.token", "")
 starts.query("who-is-owed-nothing-is-in-a-hurry", "Intake/Reports/ReportGroup.swift", " AND (s.leaving OR least(s.known_revision, s.confirmed_revision) < a.revision)", "")
-starts.query("unsent-start-tells-its-revision", "Intake/Reports/ReportedStarts.swift", "CASE WHEN s.attempts > 0 THEN s.revision END", "s.revision")
+starts.string("unsent-start-tells-its-revision", "Intake/Reports/ReportedStarts.swift", "(s.attempts > 0 AND s.claimed_at", "(true OR s.claimed_at")
 starts.query("reported-start-stays", "Intake/Reports/ReportedStarts.swift", "ELSE 'settled' END", "ELSE s.state END")
 starts.query("claimed-is-cancelled", "Delivery/Starts/StartAbandonment.swift", "s.state IN ('pending', 'withheld')", "s.state IN ('pending', 'withheld', 'claimed')")
 ENROLMENT = "DeliveryStore/Starts/DeliveryStore+Enrolment.swift"
