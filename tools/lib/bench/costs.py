@@ -35,7 +35,7 @@ class Costs:
             costs["idle"] = {f"{name}_us": round(value * 1e6) for name, value in stage.resting.items()}
         with Stage(self.bin, self.folder, self.cluster, self.sink, 50_000 // self.scale, "start-tokens") as stage:
             costs |= self.starts(stage, 50_000 // self.scale)
-        costs |= self.kick_off(20_000 // self.scale)[0]
+        costs |= self.kick_off(50_000 // self.scale)[0]
         costs |= self.ring()
         costs |= self.lone()
         costs |= self.channels()
