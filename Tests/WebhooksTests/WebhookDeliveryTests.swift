@@ -2,16 +2,16 @@ import APITypes
 import ActivityModel
 import DeliveryStore
 import JSON
-@testable import OrchestratorTestSupport
+import Ownership
 import Postgres
 import Record
 import ServiceLifecycle
 import Store
 import TestSupport
 import Testing
-import Ownership
 
 @testable import Orchestrator
+@testable import OrchestratorTestSupport
 @testable import Webhooks
 
 @Suite("Delivery to webhooks", .timeLimit(.minutes(2)))
