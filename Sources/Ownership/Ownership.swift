@@ -3,6 +3,9 @@
 /// It is pure: moments are the daemon's uptime, which only grows. The wall clock of no machine counts. A daemon lives
 /// as long as the others see its count of renewals grow. After a lease without a renewal another daemon deletes its row,
 /// and it can never renew again. The daemon itself stops a margin earlier.
+///
+/// - **Who calls it.** ``PartitionKeeper``, the service of the room. The room of webhooks asks which partitions are owned.
+/// - **Tables that it alone writes.** `daemons`, `partitions` (``OwnershipStore``).
 package struct Ownership: Sendable {
     /// Activities belong to so many partitions.
     package static let partitions: Int16 = 64

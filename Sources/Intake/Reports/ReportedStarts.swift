@@ -15,9 +15,9 @@ struct ReportedStarts {
 
     /// A start that a report has settled.
     struct Start {
-        /// What the reported card was started with; nil if it cannot be the card of this start any more.
+        /// The revision of the start. Nil if it left so long ago that iOS has ended its card.
         let revision: Revision?
-        /// When its start left; nil as for `revision`.
+        /// When the start left. Nil as for `revision`.
         let claimedAt: PGTimestamp?
         /// Whether the start has left, however long ago.
         let wasSent: Bool
@@ -65,8 +65,7 @@ struct ReportedStarts {
             FROM reported AS r WHERE \(unescaped: Query.byKey("s", "r", "activity_key", "device_key"))
             RETURNING s.activity_key, s.device_key, CASE WHEN \(unescaped: Self.mayShow) THEN s.revision END AS revision,
                 CASE WHEN \(unescaped: Self.mayShow) THEN s.claimed_at END AS claimed_at, s.attempts > 0 AS was_sent,
-                r.state = 'cancelled' AS was_cancelled,
-                r.is_forgotten, \(unescaped: Self.endsOnUnfollow) AS ends_on_unfollow
+                r.state = 'cancelled' AS was_cancelled, r.is_forgotten, \(unescaped: Self.endsOnUnfollow) AS ends_on_unfollow
             """
         )
         var starts: [CardKey: Start] = [:]

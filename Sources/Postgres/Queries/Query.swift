@@ -49,6 +49,12 @@ package struct Query: Sendable, Hashable, ExpressibleByStringInterpolation {
     /// its rows among the given ones. Under this condition it looks each given row up, unless it takes the table for a tiny
     /// one. A plan that was made for a tiny table is kept until the server has analyzed the table again. Where a table
     /// grows fast from nothing, read by LATERAL instead, and bound an UPDATE or DELETE by the array of keys (`= ANY`).
+    /// Bound one column by an array, and the others by a single value. With two arrays the server looks each value of one up
+    /// with each of the other.
+    ///
+    /// A condition such as `state = 'pending'` lets the server read all of an index that has only such rows. Written as
+    /// `state::text = 'pending'`, it only filters what another index finds.
+    ///
     /// `SimulationTests` looks at the plans of all statements of some lives.
     package static func byKey(_ found: String, _ given: String, _ columns: String...) -> String {
         columns.map { "\(found).\($0) = ANY(ARRAY[\(given).\($0)])" }.joined(separator: " AND ")
