@@ -1,5 +1,6 @@
 import CLibPQ
 import Glibc
+import Synchronization
 
 /// A libpq result: all rows, in binary format. It is freed with its last reference.
 @safe
@@ -7,6 +8,8 @@ package final class ResultHandle: @unchecked Sendable {
     // Unchecked, but correct: a PGresult never changes after libpq has returned it, and libpq's manual allows any
     // thread to read it.
     private let raw: OpaquePointer
+    /// Where ``column(named:)`` begins to search. Any value is right.
+    private let next = Atomic(0)
 
     /// The kind of result.
     package enum Status: Sendable, Hashable {
@@ -38,13 +41,22 @@ package final class ResultHandle: @unchecked Sendable {
         unsafe PQfname(raw, Int32(column)).map { unsafe String(cString: $0) } ?? ""
     }
 
-    /// The first column of this name; nil if there is none.
+    /// The column of this name; nil if there is none. No two columns that are read by name have the same one.
     package func column(named name: StaticString) -> Int? {
+        // Mostly columns are read in their order. So the search begins behind the last one that was found.
+        let first = next.load(ordering: .relaxed)
+        guard
+            let found = (first..<columnCount).first(where: { isColumn($0, named: name) })
+                ?? (0..<min(first, columnCount)).first(where: { isColumn($0, named: name) })
+        else { return nil }
+        next.store(found + 1, ordering: .relaxed)
+        return found
+    }
+
+    private func isColumn(_ column: Int, named name: StaticString) -> Bool {
         // Compared in place: to make a text of each name would take longer than to decode a field.
-        (0..<columnCount).first { column in
-            guard let found = unsafe PQfname(raw, Int32(column)) else { return false }
-            return unsafe strcmp(found, UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)) == 0
-        }
+        guard let found = unsafe PQfname(raw, Int32(column)) else { return false }
+        return unsafe strcmp(found, UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)) == 0
     }
 
     /// The OID of a column's type; 0 for an index out of range.
