@@ -8,26 +8,46 @@ import Store
 /// transaction.
 ///
 /// An empty ring gets no work. If only one segment of an activity has work, and it rests, this daemon leases it at once
-/// while it has free workers. So nobody has to look for it. All other segments become due.
+/// while it has free workers. So nobody has to look for it, and mostly it is known what to send. All other segments become
+/// due.
 struct AcceptedWork {
     /// A segment as it was read under the lock of its activity.
     struct Segment {
         let number: Int16
-        /// ``SegmentProgress/wakes`` of an ``EmptyRing``; nil for any other segment.
-        let emptySince: Int64?
+        /// Nil while it has work.
+        let rest: RestingSegment?
+
+        /// ``SegmentProgress/wakes`` of a ring that nobody rides; nil for any other segment.
+        var emptySince: Int64? { rest.flatMap { $0.isEmpty ? $0.wakes : nil } }
+    }
+
+    /// What was accepted of an activity.
+    struct Accepted {
+        let activityKey: Int64
+        /// The newest of it.
+        let revision: Revision
+        /// Whether it concerns more than the riders. Then it skips no ring.
+        let concernsAll: Bool
+        /// Whether the activity has ended with it: an end cuts the pause after a failure short, once (promise 2).
+        let isEnd: Bool
+        /// Set if it is no more than new states.
+        let routine: RoutineUpdate?
     }
 
     /// The work of one segment.
-    private struct Share {
-        let activityKey: Int64
-        let segment: Int16
+    fileprivate struct Share {
+        let accepted: Accepted
+        let segment: Segment
         /// Set for a ring that was empty. If it is still empty, it is moved past the revision instead of being woken.
         let emptySince: Int64?
-        let revision: Revision
-        /// Whether the activity has ended with it: an end cuts the pause after a failure short, once (promise 2).
-        let isEnd: Bool
+        /// Whether nothing else of the activity has work.
+        let isAlone: Bool
         /// Whether this daemon may serve it at once, if it rests.
         let isLeasable: Bool
+
+        var activityKey: Int64 { accepted.activityKey }
+        /// Whether it is to send the newest revision, and nothing else.
+        var isSmall: Bool { isAlone && accepted.routine != nil && segment.rest?.isSmall == true }
     }
 
     /// In the order in which everybody locks segments.
@@ -44,62 +64,45 @@ struct AcceptedWork {
         daemon = segments.daemon
     }
 
-    /// Adds an activity by its newest accepted revision; in the order of their keys. A change that concerns more than
-    /// the riders skips no ring.
-    mutating func add(
-        _ activityKey: Int64,
-        _ segments: [Segment],
-        revision: Revision,
-        concernsAll: Bool,
-        isEnd: Bool
-    ) {
+    /// Adds an activity with its segments; in the order of the activities' keys.
+    mutating func add(_ accepted: Accepted, to segments: [Segment]) {
         let isAlone = segments.count(where: { $0.emptySince == nil }) == 1
         for segment in segments {
-            let emptySince = concernsAll ? nil : segment.emptySince
+            let emptySince = accepted.concernsAll ? nil : segment.emptySince
+            let hasWorkAlone = isAlone && segment.emptySince == nil
             // Several segments are for several daemons.
-            let isLeasable =
-                isAlone && segment.emptySince == nil && segment.number <= SegmentRows.firstRing && leasable > 0
+            let isLeasable = hasWorkAlone && segment.number <= SegmentRows.firstRing && leasable > 0
             if isLeasable { leasable -= 1 }
             shares.append(
                 Share(
-                    activityKey: activityKey,
-                    segment: segment.number,
+                    accepted: accepted,
+                    segment: segment,
                     emptySince: emptySince,
-                    revision: revision,
-                    isEnd: isEnd,
+                    isAlone: hasWorkAlone,
                     isLeasable: isLeasable
                 )
             )
         }
     }
 
-    /// The activities whose first ring this daemon may serve at once.
-    var leasableRings: [Int64] { leasableKeys(of: SegmentRows.firstRing) }
-
-    /// The activities whose channel it may serve at once.
-    var leasableChannels: [Int64] { leasableKeys(of: SegmentRows.channelSegment) }
-
-    private func leasableKeys(of segment: Int16) -> [Int64] {
-        shares.filter { $0.isLeasable && $0.segment == segment }.map(\.activityKey)
-    }
+    /// The activities whose newest change counts as sent once their segment has completed it.
+    var sentWithSegment: Set<Int64> { Set(shares.filter(\.isSmall).map(\.activityKey)) }
 
     /// The outcome of the statement.
     struct Outcome: Sendable {
         /// Segments that this daemon has to serve now.
-        var leases: [SegmentLease] = []
+        var leases: [LeasedSegment] = []
         /// Whether others are due, for whoever is free.
         var hasMore = false
     }
 
-    /// Reads the rows of ``statement``.
-    func outcome(_ rows: Rows) throws -> Outcome {
+    /// Reads the rows of ``statement``, which was sent at `time`. What was read before still held then: nobody could change
+    /// the activity since, and nothing has woken the segment.
+    func outcome(_ rows: Rows, sentAt time: ContinuousClock.Instant) throws -> Outcome {
         var outcome = Outcome()
-        for (place, owner, isDue) in try rows.decoded(as: (Int32, String?, Bool).self) {
+        for (place, owner, isDue, wakes) in try rows.decoded(as: (Int32, String?, Bool, Int64).self) {
             if let owner {
-                let share = shares[Int(place)]
-                outcome.leases.append(
-                    SegmentLease(activityKey: share.activityKey, segment: share.segment, owner: owner)
-                )
+                outcome.leases.append(shares[Int(place)].leased(by: owner, wakes: wakes, seenAt: time))
             } else if isDue {
                 outcome.hasMore = true
             }
@@ -126,15 +129,16 @@ struct AcceptedWork {
             FROM \(rows: [
                 .each("place", shares.indices.map(Int32.init)),
                 .each("activity_key", shares.map(\.activityKey)),
-                .usually(0, "segment", shares.map(\.segment)),
+                .usually(0, "segment", shares.map(\.segment.number)),
                 .rarely("empty_since", shares.map(\.emptySince)),
-                .each("revision", shares.map(\.revision)),
-                .usually(false, "is_end", shares.map(\.isEnd)),
+                .each("revision", shares.map(\.accepted.revision)),
+                .usually(false, "is_end", shares.map(\.accepted.isEnd)),
                 .each("is_leasable", shares.map(\.isLeasable)),
             ]) AS r
         ) AS w
         WHERE \(unescaped: Query.byKey("s", "w", "activity_key", "segment"))
-        RETURNING w.place, CASE WHEN s.lease_owner = w.owner THEN s.lease_owner::text END, s.due_at IS NOT NULL
+        RETURNING w.place, CASE WHEN s.lease_owner = w.owner THEN s.lease_owner::text END, s.due_at IS NOT NULL,
+            s.wakes
         """
     }
 
@@ -143,4 +147,15 @@ struct AcceptedWork {
     private static let isTaken = """
         (w.owner IS NOT NULL AND s.lease_owner IS NULL AND (s.due_at IS NULL OR s.due_at <= w.now))
         """
+}
+
+extension AcceptedWork.Share {
+    /// The segment under the lease that the accept has taken. If it was given other work since it was read, whoever serves
+    /// it looks again.
+    fileprivate func leased(by owner: String, wakes: Int64, seenAt time: ContinuousClock.Instant) -> LeasedSegment {
+        let lease = SegmentLease(activityKey: activityKey, segment: segment.number, owner: owner)
+        guard let rest = segment.rest, wakes == rest.wakes + 1 else { return LeasedSegment(lease: lease) }
+        let small = accepted.routine.flatMap { rest.sending($0, under: lease) }
+        return LeasedSegment(lease: lease, look: LeasedSegment.Look(small: small, at: time))
+    }
 }

@@ -111,3 +111,30 @@ struct ChangeToStore: Sendable {
         return nil
     }
 }
+
+extension ChangeToStore {
+    /// Whether nothing about it asks for more than its state to be sent soon.
+    var isStateAlone: Bool {
+        kind == .update && urgency == .routine && command.alert == nil && !mustDeliver && minimumIntervalSeconds == nil
+            && timestamp != nil
+    }
+
+    /// All that its pushes need. `time` is the database's.
+    func routineUpdate(readAt time: PGTimestamp) -> RoutineUpdate? {
+        guard let timestamp else { return nil }
+        let (facts, type) = (command.activity, command.type)
+        return RoutineUpdate(
+            of: ActivityNames(key: facts.key, app: type.app, environment: facts.environment, id: command.activityID),
+            type: facts.typeName,
+            delivery: facts.delivery,
+            attributes: facts.attributes,
+            policy: type.policy,
+            revision: revision,
+            contentState: contentState,
+            timestamp: timestamp,
+            hints: command.hints,
+            origin: command.origin,
+            readAt: time
+        )
+    }
+}

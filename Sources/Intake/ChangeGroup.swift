@@ -15,12 +15,12 @@ enum ChangeGroup {
         /// one that was not judged.
         var answers: [Result<Replayable<ChangeAnswer>, any Error>] = []
         var statements: [Query] = []
-        fileprivate(set) var work: AcceptedWork?
+        fileprivate var work: AcceptedWork?
 
-        /// The work that the rows of the statements leave to send.
-        func work(_ rows: [Rows]) throws -> AcceptedWork.Outcome {
+        /// The work that the rows of the statements leave to send. They were sent at `time`.
+        func work(_ rows: [Rows], sentAt time: ContinuousClock.Instant) throws -> AcceptedWork.Outcome {
             guard let work, let last = rows.last else { return AcceptedWork.Outcome() }
-            return try work.outcome(last)
+            return try work.outcome(last, sentAt: time)
         }
     }
 
@@ -42,11 +42,11 @@ enum ChangeGroup {
         let keys = commands.compactMap(\.idempotencyKey)
         let selection = IntakeDesk.selection(commands, isPatient: isPatient)
         let reading = keys.isEmpty ? [] : [KeptAnswers<ChangeAnswer>.selection(keys)]
+        var judged = Judged()
         let rows = try await connection.pipeline([.planningOnce] + selection + reading)
         var desk = try IntakeDesk(Array(rows[1...selection.count]))
         let skew = desk.clockSkew(skews)
         var kept = try KeptAnswers<ChangeAnswer>(keys.isEmpty ? nil : rows.last)
-        var judged = Judged()
         for command in commands {
             judged.answers.append(
                 Result {
@@ -63,7 +63,9 @@ enum ChangeGroup {
             if case .success = result { command } else { nil }
         }
         let settled = carriedOut.compactMap(\.scheduleID)
-        judged.statements = desk.statements + carriedOut.flatMap(\.records)
+        judged.work = limit.flatMap { desk.work(leasing: $0, for: segments) }
+        judged.statements =
+            desk.statements(sentWithSegment: judged.work?.sentWithSegment ?? []) + carriedOut.flatMap(\.records)
         if !settled.isEmpty {
             judged.statements.append(
                 """
@@ -75,10 +77,7 @@ enum ChangeGroup {
         judged.statements += desk.cancellations + kept.statements
         if let skew { judged.statements.append(EventRows.insertion([skew])) }
         // Last, because whoever serves a ring waits for its row.
-        if let limit, let work = desk.work(leasing: limit, for: segments) {
-            judged.statements.append(work.statement)
-            judged.work = work
-        }
+        if let work = judged.work { judged.statements.append(work.statement) }
         return judged
     }
 }
@@ -86,6 +85,7 @@ enum ChangeGroup {
 /// The activities of a group as they stand, and what has been accepted of them so far.
 private struct IntakeDesk {
     private struct Place {
+        var now: Timestamp { readAt.microseconds / 1_000_000 }
         var machine: ActivityStateMachine
         /// The newest alert that some destinations may not have heard.
         var ridingAlert: AlertContent?
@@ -94,7 +94,7 @@ private struct IntakeDesk {
         let startAlert: AlertContent?
         /// The stamp of the newest revision; nil until it has one.
         var timestamp: Timestamp?
-        let now: Timestamp
+        let readAt: PGTimestamp
         /// How far the ring has come by which alerts and barriers are known.
         let completed: Revision
         /// In ascending order. None is added or divided while the activity is locked.
@@ -106,7 +106,7 @@ private struct IntakeDesk {
             openBarrierAlerts = try row.barrierAlerts
             startAlert = try row.startAlert
             timestamp = row.timestamp
-            now = row.now
+            readAt = row.now
             completed = row.completed
             segments = row.segments
         }
@@ -323,11 +323,12 @@ private struct IntakeDesk {
         try BodySizes.check(change.contentState, in: combination)
     }
 
-    /// What is to be written, in the order in which the foreign keys want it.
-    var statements: [Query] {
+    /// What is to be written, in the order in which the foreign keys want it. The newest changes of some activities count
+    /// as sent once their segment has completed them.
+    func statements(sentWithSegment: Set<Int64>) -> [Query] {
         var statements: [Query] = []
         if !accepted.isEmpty {
-            statements.append(insertion)
+            statements.append(insertion(sentWithSegment: sentWithSegment))
         }
         let keys = Array(eventTimes.keys).sorted()
         if !keys.isEmpty || !accepted.isEmpty {
@@ -341,18 +342,22 @@ private struct IntakeDesk {
     /// The work of the accepted changes; nil without any. Leases at most `limit` rings.
     func work(leasing limit: Int, for segments: SegmentStore) -> AcceptedWork? {
         guard !accepted.isEmpty else { return nil }
-        let newest = Dictionary(accepted.map { ($0.activityKey, $0.revision) }, uniquingKeysWith: max)
         // An end concerns more than those who ride, and where versions come and go cards are moved first.
         let others = followers.changedKeys.union(accepted.filter { $0.kind != .update }.map(\.activityKey))
         let ended = Set(accepted.filter { $0.kind == .end }.map(\.activityKey))
         var work = AcceptedWork(leasing: limit, for: segments)
-        for (key, revision) in newest.sorted(by: { $0.key < $1.key }) {
+        for (key, changes) in Dictionary(grouping: accepted, by: \.activityKey).sorted(by: { $0.key < $1.key }) {
+            guard let place = places[key], let newest = changes.last else { continue }
+            let isRoutine = !others.contains(key) && changes.allSatisfy(\.isStateAlone)
             work.add(
-                key,
-                places[key]?.segments ?? [],
-                revision: revision,
-                concernsAll: others.contains(key),
-                isEnd: ended.contains(key)
+                AcceptedWork.Accepted(
+                    activityKey: key,
+                    revision: newest.revision,
+                    concernsAll: others.contains(key),
+                    isEnd: ended.contains(key),
+                    routine: isRoutine ? newest.routineUpdate(readAt: place.readAt) : nil
+                ),
+                to: place.segments
             )
         }
         return work
@@ -378,7 +383,8 @@ private struct IntakeDesk {
         ]
     }
 
-    private var insertion: Query {
+    private func insertion(sentWithSegment: Set<Int64>) -> Query {
+        let newest = Dictionary(accepted.map { ($0.activityKey, $0.revision) }, uniquingKeysWith: max)
         let commands = accepted.map(\.command)
         var columns: [RowColumn] = [
             .each("activity_key", accepted.map(\.activityKey)),
@@ -393,6 +399,12 @@ private struct IntakeDesk {
             .rarely("event_time", accepted.map { $0.eventTime?.stored }),
             .each("timestamp", accepted.map(\.timestamp)),
             .rarely("min_interval", accepted.map { $0.minimumIntervalSeconds.map(Int32.init) }),
+            .each(
+                "with_segment",
+                accepted.map {
+                    newest[$0.activityKey] == $0.revision && sentWithSegment.contains($0.activityKey)
+                }
+            ),
             .each("request_id", commands.map { $0.origin?.requestID }),
             .rarely("traceparent", commands.map { $0.origin?.trace?.description }),
         ]
@@ -400,11 +412,11 @@ private struct IntakeDesk {
         return """
             INSERT INTO changes (activity_key, revision, kind, content_state, alert, urgency, must_deliver,
                 dismiss_after_seconds, dismiss_at, event_time, timestamp, stamped_at, accepted_at, min_interval_seconds,
-                request_id, traceparent, \(unescaped: CardHints.columns))
+                sent_with_segment, request_id, traceparent, \(unescaped: CardHints.columns))
             SELECT u.activity_key, u.revision, u.kind::change_kind, u.content_state, u.alert, u.urgency::urgency,
                    u.must_deliver, u.dismiss_after, u.dismiss_at, u.event_time, u.timestamp,
                    CASE WHEN u.timestamp IS NOT NULL THEN clock_timestamp() END, clock_timestamp(), u.min_interval,
-                   u.request_id, u.traceparent, \(unescaped: CardHints.columns)
+                   u.with_segment, u.request_id, u.traceparent, \(unescaped: CardHints.columns)
             FROM \(rows: columns) AS u
             """
     }

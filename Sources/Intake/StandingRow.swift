@@ -13,7 +13,7 @@ struct StandingRow {
     /// The stamp of the newest revision; nil until it has one.
     let timestamp: Timestamp?
     /// The database's time.
-    let now: Timestamp
+    let now: PGTimestamp
     /// How far the ring has come.
     let completed: Revision
     /// The ring, if there is one.
@@ -31,9 +31,7 @@ struct StandingRow {
     static func selection(_ activityKeys: [Int64]) -> Query {
         """
         SELECT a.activity_key, a.state::text, a.revision, a.stamp, a.event_time, c.content_state, c.timestamp,
-               clock_timestamp() AS now, g.segment, g.completed_revision,
-               CASE WHEN \(unescaped: EmptyRing.isAtRest) AND \(unescaped: EmptyRing.isUnridden) THEN g.wakes END
-                   AS empty_since,
+               clock_timestamp() AS now, g.segment, g.completed_revision, \(unescaped: RestingSegment.columns),
                CASE WHEN \(unescaped: ScheduledStart.isAwaited) THEN NULL WHEN \(unescaped: isBehind) THEN (
                    SELECT count(*) FROM changes AS b WHERE \(unescaped: openBarriers)
                ) ELSE 0 END AS barriers,
@@ -50,6 +48,7 @@ struct StandingRow {
         FROM activities AS a
         JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = a.revision
         LEFT JOIN segments AS g ON g.activity_key = a.activity_key
+        \(unescaped: RestingSegment.tables)
         WHERE a.activity_key = ANY(\(activityKeys))
         """
     }
@@ -70,13 +69,11 @@ struct StandingRow {
         eventTime = try row["event_time"]
         content = try row["content_state"]
         timestamp = try row["timestamp"]
-        let now: PGTimestamp = try row["now"]
-        self.now = now.microseconds / 1_000_000
+        now = try row["now"]
+        let segment: Int16? = try row["segment"]
         let completed: Revision? = try row["completed_revision"]
         self.completed = completed ?? revision
-        let segment: Int16? = try row["segment"]
-        let emptySince: Int64? = try row["empty_since"]
-        segments = segment.map { [AcceptedWork.Segment(number: $0, emptySince: emptySince)] } ?? []
+        segments = try segment.map { [AcceptedWork.Segment(number: $0, rest: try RestingSegment($0, row))] } ?? []
         barriers = try row["barriers"]
         let alerts: [String]? = try row["alerts"]
         self.alerts = alerts ?? []

@@ -91,6 +91,57 @@ struct AcceptedWorkTests {
         }
     }
 
+    @Test("A phone that comes on a ring with others after the look is sent the change, too")
+    func lateRider() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.follow("d0", token: "aa00", known: 1)
+            try await world.settle()
+            _ = world.recorder.take()
+            let meanwhile = Gate()
+            let gate = StatementGate { (moment) async throws(PostgresError) in
+                if moment == .beforeCommit { await meanwhile.pass() }
+            }
+            let other = world.sibling(behind: gate)
+            let wakeUps = other.orchestrator.deliveryStore.wakeUps
+            wakeUps.open(room: 1)
+            try await other.withIntake {
+                async let accepted = other.update(score: 1)
+                await meanwhile.arrivals(1)
+                try await world.follow("d1", token: "aa01", known: 1)
+                meanwhile.open()
+                #expect(try await accepted.revision == 2)
+            }
+            let segments = wakeUps.takeLeases(10)
+            #expect(segments.count == 1)
+            #expect(segments.first?.look == nil)
+            _ = await SegmentGroup(room: other.orchestrator.delivery, slot: nil, segments: segments).run()
+            try await world.settle()
+            let pushes = other.recorder.take() + world.recorder.take()
+            #expect(Set(pushes.map(\.destination)) == ["aa00", "aa01"])
+        }
+    }
+
+    @Test("Where a start waits for its time, the accept does not know all that is to be sent")
+    func startToCome() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.follow("d1", token: "aa01", known: 1)
+            try await world.settle()
+            let wakeUps = world.orchestrator.deliveryStore.wakeUps
+            wakeUps.open(room: 1)
+            try await world.database.execute(
+                """
+                INSERT INTO starts (activity_key, device_key, state, due_at)
+                SELECT activity_key, device_key, 'pending', now() + interval '1 hour' FROM subscriptions
+                """
+            )
+            try await world.update(score: 1)
+            let look = try #require(wakeUps.takeLeases(10).first?.look)
+            #expect(look.small == nil)
+        }
+    }
+
     @Test("A ring at rest comes leased to the daemon that accepts, as far as it has room; others are due")
     func leased() async throws {
         try await withWorld { world in

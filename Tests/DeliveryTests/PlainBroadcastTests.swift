@@ -53,7 +53,10 @@ struct PlainBroadcastTests {
 
     private func sentRevisions(_ world: World) async throws -> [Int64] {
         try await world.database.query(
-            "SELECT revision FROM changes WHERE is_sent AND revision > 1 ORDER BY activity_key"
+            """
+            SELECT revision FROM changes AS c WHERE \(unescaped: ChangeStore.isSent("c")) AND revision > 1
+            ORDER BY activity_key
+            """
         )
         .decoded(as: Int64.self)
     }

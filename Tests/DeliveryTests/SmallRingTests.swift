@@ -113,6 +113,37 @@ struct SmallRingTests {
         }
     }
 
+    @Test("What it has sent is not told of as merged by whoever has taken its lease meanwhile")
+    func lostLease() async throws {
+        try await withWorld { world in
+            try await orders(1, in: world)
+            try await world.update("a1", score: 1)
+            let rings = await (try group(in: world)).smallRings()
+            try await world.expireLeases()
+            try await world.update("a1", score: 2)
+            try await world.settle()
+            #expect(try await world.number("SELECT merged_into FROM changes WHERE revision = 2") == 3)
+            // Its answer comes only now.
+            #expect(try await !world.orchestrator.deliveryStore.segments.complete(rings))
+            #expect(try await world.number("SELECT count(*) FROM changes WHERE merged_into IS NOT NULL") == 0)
+        }
+    }
+
+    @Test("A change that reached nobody is merged into the one that a phone is sent later")
+    func reachedNobody() async throws {
+        try await withWorld { world in
+            try await orders(1, in: world)
+            try await world.update("a1", score: 1)
+            world.recorder.answer("aa01", with: .unregistered(at: nil))
+            try await world.settle()
+            try await world.update("a1", score: 2)
+            try await world.follow("d2", token: "bb02", in: "a1", known: 1)
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "bb02").map(\.score) == [2])
+            #expect(try await world.number("SELECT merged_into FROM changes WHERE revision = 2") == 3)
+        }
+    }
+
     @Test("What several have come to is stored at once, whatever each has jumped over")
     func atOnce() async throws {
         try await withWorld { world in

@@ -24,7 +24,7 @@ extension SegmentGroup {
     /// it for good, or the channel is lost.
     func settle(_ broadcast: PlainBroadcast, _ outcome: PushOutcome) async throws {
         let segments = room.segments
-        let consequence = outcome.class.broadcastConsequence(onSettled: broadcast.isSettled)
+        let consequence = outcome.class.broadcastConsequence(onSettled: broadcast.address.isSettled)
         if consequence == .refused { return try await passOver(broadcast, outcome) }
         if consequence.mayHaveArrived {
             _ = try await room.database.execute(
@@ -33,8 +33,8 @@ extension SegmentGroup {
         }
         if consequence == .lost {
             let loss = try await room.channels.settleLoss(
-                of: broadcast.channelID,
-                broadcast.apnsID,
+                of: broadcast.address.channelID,
+                broadcast.address.apnsID,
                 app: broadcast.activity.bundleID,
                 broadcast.activity.environment,
                 reason: outcome.words

@@ -114,7 +114,7 @@ package struct ChangeStore: Sendable {
               AND \(unescaped: isUnsent) AND (c.revision = coalesce(\(newer), \(upcoming) - 1) OR c.revision < least(
                   \(upcoming), coalesce(\(newer), (
                       SELECT max(n.revision) FROM changes AS n
-                      WHERE n.activity_key = \(key) AND n.revision > \(sent) AND n.is_sent
+                      WHERE n.activity_key = \(key) AND n.revision > \(sent) AND \(unescaped: isSent("n"))
                   ), 0)
               ))
             ORDER BY c.revision FOR NO KEY UPDATE
@@ -124,12 +124,12 @@ package struct ChangeStore: Sendable {
                 SELECT min(coalesce(lap_revision, completed_revision + 1)) AS next FROM segments
                 WHERE activity_key = \(key) AND segment <> \(lease.segment)
             ), skipped AS MATERIALIZED (
-                SELECT c.revision, min(CASE WHEN c.is_sent OR c.revision = \(newer)::bigint THEN c.revision END)
+                SELECT c.revision, min(CASE WHEN \(unescaped: isSent("c")) OR c.revision = \(newer)::bigint THEN c.revision END)
                     OVER (ORDER BY c.revision DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS next_sent
                 FROM changes AS c
                 WHERE c.activity_key = \(key) AND c.revision > \(sent) AND c.revision <= coalesce(\(newer)::bigint, (
                     SELECT max(n.revision) FROM changes AS n
-                    WHERE n.activity_key = \(key) AND n.revision > \(sent) AND n.is_sent
+                    WHERE n.activity_key = \(key) AND n.revision > \(sent) AND \(unescaped: isSent("n"))
                 ))
             ), merged AS (
                 UPDATE changes AS c SET merged_into = s.next_sent FROM skipped AS s, others
@@ -168,7 +168,7 @@ package struct ChangeStore: Sendable {
                 SET merged_into = (
                     SELECT min(n.revision) FROM changes AS n
                     WHERE n.activity_key = c.activity_key AND n.revision > c.revision AND n.revision <= u.newer
-                      AND (n.is_sent OR n.revision = u.newer)
+                      AND (\(unescaped: isSent("n")) OR n.revision = u.newer)
                 )
                 FROM unnest(\(keys), \(after), \(into)) AS u(activity_key, begun, newer)
                 WHERE \(unescaped: Query.byKey("c", "u", "activity_key")) AND c.revision > u.begun AND c.revision < u.newer
@@ -184,7 +184,20 @@ package struct ChangeStore: Sendable {
     }
 
     /// An SQL condition: the change `c`, which was jumped over, is not on record as sent or as merged.
-    static let isUnsent = "(c.merged_into IS NULL AND NOT c.is_sent)"
+    static let isUnsent = "(c.merged_into IS NULL AND NOT \(isSent("c")))"
+
+    /// An SQL condition: APNs has accepted an update with a change, or may have.
+    ///
+    /// Of most changes nothing is written when they are sent. Their only segment tells, which is the channel or the first
+    /// ring.
+    static func isSent(_ change: String) -> String {
+        """
+        (\(change).is_sent OR \(change).sent_with_segment AND \(change).merged_into IS NULL AND \(change).revision <= (
+            SELECT g.completed_revision FROM segments AS g WHERE g.activity_key = \(change).activity_key
+            ORDER BY g.segment LIMIT 1
+        ))
+        """
+    }
 
     /// The statement that records that some of a change was sent.
     ///
@@ -196,21 +209,33 @@ package struct ChangeStore: Sendable {
         """
     }
 
-    /// The same for changes of several activities, in the order of their keys. It belongs before the statement that
-    /// stores how far their segments have come, because everybody locks changes first.
-    static func markSent(_ revisions: [Revision], of keys: [Int64]) -> Query {
-        """
-        UPDATE changes AS c SET is_sent = true, merged_into = NULL
-        FROM unnest(\(keys), \(revisions)) AS u(activity_key, revision)
-        WHERE c.activity_key = u.activity_key AND c.revision = u.revision AND c.activity_key = ANY(\(keys))
-          AND NOT c.is_sent
-        """
+    /// The same for changes of several activities, in the order of their keys; none for no changes. It belongs before the
+    /// statement that stores how far their segments have come, because everybody locks changes first.
+    static func markSent(_ changes: [SentChanges.Change]) -> [Query] {
+        guard !changes.isEmpty else { return [] }
+        let keys = changes.map(\.activityKey)
+        return [
+            """
+            UPDATE changes AS c SET is_sent = true, merged_into = NULL
+            FROM unnest(\(keys), \(changes.map(\.revision))) AS u(activity_key, revision)
+            WHERE c.activity_key = u.activity_key AND c.revision = u.revision AND c.activity_key = ANY(\(keys))
+              AND NOT c.is_sent
+            """
+        ]
     }
 
     /// The statements for a walk on which nobody was reached: what it has passed, or jumped over, is merged into what
     /// somebody else was sent.
     package static func passed(_ carousel: Carousel, under lease: SegmentLease) -> [Query] {
-        merge(under: lease, after: carousel.sent, before: carousel.upcoming, into: nil)
+        let merges = merge(under: lease, after: carousel.sent, before: carousel.upcoming, into: nil)
+        guard !merges.isEmpty else { return [] }
+        return [
+            """
+            UPDATE changes SET sent_with_segment = false
+            WHERE activity_key = \(lease.activityKey) AND revision > \(carousel.sent)
+              AND revision < \(carousel.upcoming) AND sent_with_segment
+            """
+        ] + merges
     }
 
     /// Turns a walk to the activity's next revision, if there is one and nothing holds the walk back. Also gives what
@@ -353,7 +378,7 @@ package struct ChangeStore: Sendable {
                clock_timestamp() - c.accepted_at AS standing, c.timestamp,
                coalesce(extract(epoch FROM clock_timestamp() - c.stamped_at), 0)::float8 AS age,
                clock_timestamp() AS now, coalesce(\(isInOrder), false) AS is_in_order, a.stamp, given.classes,
-               given.priorities, given.reasons, given.ages, c.request_id, c.traceparent, c.is_sent, \(CardHints.columns)
+               given.priorities, given.reasons, given.ages, c.request_id, c.traceparent, \(isSent("c")) AS is_sent, \(CardHints.columns)
         FROM changes AS c JOIN activities AS a USING (activity_key)
         CROSS JOIN LATERAL (
             SELECT coalesce(array_agg(b.class::text), '{}') AS classes, coalesce(array_agg(b.priority), '{}') AS priorities,

@@ -335,7 +335,8 @@ package struct SegmentStore: Sendable {
             unsent_after = CASE WHEN \(carousel.unsentAfter != nil) THEN greatest(\(carousel.unsentAfter), least(
                 \(carousel.upcoming - 1), (
                     SELECT coalesce(max(n.revision), 0) FROM changes AS n
-                    WHERE n.activity_key = \(lease.activityKey) AND n.revision > \(carousel.unsentAfter) AND n.is_sent
+                    WHERE n.activity_key = \(lease.activityKey) AND n.revision > \(carousel.unsentAfter)
+                      AND \(unescaped: ChangeStore.isSent("n"))
                 )
             )) END,
             failures = CASE WHEN \(hasFailed) THEN failures ELSE 0 END,

@@ -1,5 +1,5 @@
 package import APNSTransport
-package import ActivityModel
+import ActivityModel
 import Channels
 package import FoundationEssentials
 package import Postgres
@@ -21,30 +21,42 @@ package final class PlainBroadcast: Sendable {
     package let failures: Int
     package let activity: ActivitySnapshot
     package let change: ChangeToSend
-    package let channelID: ChannelID
-    package let apnsID: APNSChannelID
-    let storage: ChannelStorage
-    /// Whether it was made so long ago that all of Apple's hosts know it.
-    package let isSettled: Bool
+    package let address: BroadcastAddress
+
+    init(
+        _ lease: SegmentLease,
+        _ update: RoutineUpdate,
+        wakes: Int64,
+        begun: Revision,
+        failures: Int,
+        to address: BroadcastAddress
+    ) {
+        self.lease = lease
+        self.wakes = wakes
+        self.begun = begun
+        self.failures = failures
+        self.address = address
+        activity = update.activity
+        change = update.change
+    }
 
     /// The columns after those of the ``RoutineUpdate``, in their order.
     private enum Column: Int {
-        case wakes, begun, failures, owner, channelID, apnsID, storage, isSettled
+        case wakes, begun, failures, owner, address
 
         var index: Int { RoutineUpdate.columnCount + rawValue }
     }
 
-    private init(_ lease: SegmentLease, _ update: RoutineUpdate, _ row: Row) throws {
-        self.lease = lease
-        activity = update.activity
-        change = update.change
-        wakes = try row.decode(at: Column.wakes.index)
-        begun = try row.decode(at: Column.begun.index)
-        failures = Int(try row.decode(Int16.self, at: Column.failures.index))
-        channelID = ChannelID(stored: try row.decode(at: Column.channelID.index))
-        apnsID = APNSChannelID(stored: try row.decode(at: Column.apnsID.index))
-        storage = try .stored(try row.decode(at: Column.storage.index))
-        isSettled = try row.decode(at: Column.isSettled.index)
+    private convenience init?(_ lease: SegmentLease, _ update: RoutineUpdate, _ row: Row) throws {
+        guard let address = try BroadcastAddress(row, from: Column.address.index) else { return nil }
+        self.init(
+            lease,
+            update,
+            wakes: try row.decode(at: Column.wakes.index),
+            begun: try row.decode(at: Column.begun.index),
+            failures: Int(try row.decode(Int16.self, at: Column.failures.index)),
+            to: address
+        )
     }
 
     /// The revisions to merge into the change once it was sent; nil if the change is the next revision.
@@ -72,10 +84,10 @@ package final class PlainBroadcast: Sendable {
             environment: activity.environment,
             identity: identity,
             bundleID: activity.bundleID,
-            channelID: apnsID,
-            storage: storage,
+            channelID: address.apnsID,
+            storage: address.storage,
             priority: PriorityRule.routine.priority,
-            expiration: activity.policy.expiration(of: change.kind, at: change.timestamp, storage: storage),
+            expiration: activity.policy.expiration(of: change.kind, at: change.timestamp, storage: address.storage),
             body: LiveActivityRendering(change: change, alert: nil, activity: activity).body(),
             deadline: deadline
         )
@@ -95,8 +107,7 @@ extension PlainBroadcast {
     package static func selection(_ keys: [Int64], of daemon: UUID) -> Query {
         """
         SELECT \(unescaped: RoutineUpdate.columns), s.wakes, s.completed_revision, s.failures, s.lease_owner::text,
-               n.channel_id::text, n.apns_channel_id, n.storage::text,
-               coalesce(n.ready_at < clock_timestamp() - \(Channels.settlingTime), false)
+               channel.*
         FROM unnest(\(keys)) AS l(activity_key)
         CROSS JOIN LATERAL (
             SELECT * FROM segments WHERE activity_key = l.activity_key AND segment = \(SegmentRows.channelSegment)
@@ -104,12 +115,11 @@ extension PlainBroadcast {
         ) AS s
         \(unescaped: RoutineUpdate.tables)
         CROSS JOIN LATERAL (
-            SELECT channel_id, apns_channel_id, storage, ready_at FROM channels
-            WHERE activity_key = l.activity_key AND lost_at IS NULL AND state = 'ready'
-              AND (starts_until IS NULL OR starts_until > clock_timestamp()) OFFSET 0
-        ) AS n
+            SELECT \(unescaped: BroadcastAddress.columns) FROM channels AS n
+            WHERE n.activity_key = l.activity_key AND \(unescaped: BroadcastAddress.isReady) OFFSET 0
+        ) AS channel
         WHERE \(unescaped: RoutineUpdate.condition)
-          AND \(unescaped: EmptyRing.hasNo("mode = 'channel' AND d.state = 'due'", orderedBy: "mode, due_at"))
+          AND \(unescaped: RestingSegment.hasNo("mode = 'channel' AND d.state = 'due'", orderedBy: "mode, due_at"))
         """
     }
 }
@@ -146,14 +156,16 @@ extension SegmentStore {
                 AS u(activity_key, owner, revision, wakes)
             WHERE \(unescaped: Query.byKey("s", "u", "activity_key")) AND s.segment = \(SegmentRows.channelSegment)
               AND s.lease_owner = u.owner::uuid
-            RETURNING coalesce(s.due_at <= clock_timestamp(), false)
+            RETURNING s.activity_key, coalesce(s.due_at <= clock_timestamp(), false) AS is_due
             """
+        let sent = SentChanges(broadcasts.map { $0.change.sent(of: $0.lease) })
         let rows = try await database.withTransaction { connection in
             try await connection.commit(
-                [.planningOnce] + PlainBroadcast.merges(of: broadcasts)
-                    + [ChangeStore.markSent(revisions, of: keys), completed]
+                [.planningOnce] + PlainBroadcast.merges(of: broadcasts) + sent.marks + [completed]
             ).last
         }
-        return try rows?.decoded(as: Bool.self).contains(true) == true
+        let outcome = try sent.outcome(rows)
+        if !outcome.marks.isEmpty { _ = try await database.pipeline([.planningOnce] + outcome.marks) }
+        return outcome.areSomeDue
     }
 }

@@ -1,15 +1,52 @@
 import APITypes
-import ActivityModel
-import Postgres
+package import ActivityModel
+package import Postgres
 import Registry
-import Store
+package import Store
 
 /// The newest change of a running activity, which is a routine one, with all that its push needs.
 ///
-/// ``SmallRing`` and ``PlainBroadcast`` read it for many activities in one statement.
-struct RoutineUpdate: Sendable {
+/// The accept of a change knows it already. ``SmallRing`` and ``PlainBroadcast`` read it for many activities in one
+/// statement.
+///
+/// A class, because it is large, and an accept passes it on.
+package final class RoutineUpdate: Sendable {
     let activity: ActivitySnapshot
     let change: ChangeToSend
+
+    /// A change that is being accepted. It counts as sent once its segment has completed it.
+    package init(
+        of activity: ActivityNames,
+        type: ActivityTypeName,
+        delivery: Delivery,
+        attributes: CompactJSON,
+        policy: Policy,
+        revision: Revision,
+        contentState: CompactJSON,
+        timestamp: Timestamp,
+        hints: CardHints,
+        origin: RequestOrigin?,
+        readAt: PGTimestamp
+    ) {
+        self.activity = ActivitySnapshot(
+            running: activity,
+            type: type,
+            delivery: delivery,
+            attributes: attributes,
+            policy: policy,
+            newest: revision
+        )
+        change = ChangeToSend(
+            routine: revision,
+            contentState,
+            timestamp,
+            hints,
+            acceptedAt: .now,
+            readAt: readAt,
+            origin: origin,
+            isSentWithSegment: true
+        )
+    }
 
     /// The policies of types, read once for the rows of a statement.
     private typealias Policies = [RegistryCaches.TypeKey: Policy]
@@ -19,10 +56,11 @@ struct RoutineUpdate: Sendable {
     static let columns = """
         a.activity_key, a.bundle_id, a.activity_id, a.environment::text, a.type_name, a.delivery::text,
         a.attributes::text, t.policy::text, a.revision, c.content_state::text, c.timestamp,
-        clock_timestamp() - c.accepted_at, clock_timestamp(), c.request_id, c.traceparent, \(CardHints.columns)
+        clock_timestamp() - c.accepted_at, clock_timestamp(), c.request_id, c.traceparent, c.sent_with_segment,
+        \(CardHints.columns)
         """
     /// How many ``columns`` there are.
-    static let columnCount = 15 + CardHints.columnCount
+    static let columnCount = 16 + CardHints.columnCount
 
     /// The tables of the ``columns`` for the segment `s`, which somebody else selects.
     static let tables = """
@@ -66,7 +104,7 @@ struct RoutineUpdate: Sendable {
         _ rows: Rows,
         of leases: [SegmentLease],
         ownerColumn: Int,
-        _ make: (SegmentLease, RoutineUpdate, Row) throws -> Work
+        _ make: (SegmentLease, RoutineUpdate, Row) throws -> Work?
     ) throws -> [Work] {
         let byOwner = Dictionary(leases.map { ($0.owner, $0) }) { first, _ in first }
         var policies = Policies()
@@ -89,15 +127,51 @@ struct RoutineUpdate: Sendable {
         }
         let revision = try row.decode(Int64.self, at: 8)
         activity = ActivitySnapshot(
-            key: try row.decode(at: 0),
-            bundleID: bundleID,
-            activityID: ActivityID(stored: try row.decode(at: 2)),
-            environment: try .stored(try row.decode(at: 3)),
-            typeName: typeName,
+            running: ActivityNames(
+                key: try row.decode(at: 0),
+                app: bundleID,
+                environment: try .stored(try row.decode(at: 3)),
+                id: ActivityID(stored: try row.decode(at: 2))
+            ),
+            type: typeName,
             delivery: try .stored(try row.decode(at: 5)),
-            state: .live,
             attributes: CompactJSON(stored: Array(try row.decode(String.self, at: 6).utf8)),
-            newest: revision,
+            policy: policy,
+            newest: revision
+        )
+        change = ChangeToSend(
+            routine: revision,
+            CompactJSON(stored: Array(try row.decode(String.self, at: 9).utf8)),
+            try row.decode(at: 10),
+            try CardHints(in: row, from: 16),
+            acceptedAt: .now - (try row.decode(Duration.self, at: 11)),
+            readAt: try row.decode(at: 12),
+            origin: RequestOrigin(stored: try row.decode(at: 13), try row.decode(at: 14)),
+            isSentWithSegment: try row.decode(at: 15)
+        )
+    }
+}
+
+extension ActivitySnapshot {
+    /// A running activity that has no other work than its newest change.
+    fileprivate init(
+        running activity: ActivityNames,
+        type: ActivityTypeName,
+        delivery: Delivery,
+        attributes: CompactJSON,
+        policy: Policy,
+        newest: Revision
+    ) {
+        self.init(
+            key: activity.key,
+            bundleID: activity.app,
+            activityID: activity.id,
+            environment: activity.environment,
+            typeName: type,
+            delivery: delivery,
+            state: .live,
+            attributes: attributes,
+            newest: newest,
             barrier: nil,
             isBarrierBegun: false,
             policy: policy,
@@ -109,22 +183,38 @@ struct RoutineUpdate: Sendable {
             areCardsDue: false,
             halt: nil
         )
-        change = ChangeToSend(
+    }
+}
+
+extension ChangeToSend {
+    /// An update that is no more than a new state.
+    fileprivate init(
+        routine revision: Revision,
+        _ contentState: CompactJSON,
+        _ timestamp: Timestamp,
+        _ hints: CardHints,
+        acceptedAt: ContinuousClock.Instant,
+        readAt: PGTimestamp,
+        origin: RequestOrigin?,
+        isSentWithSegment: Bool
+    ) {
+        self.init(
             revision: revision,
             kind: .update,
-            contentState: CompactJSON(stored: Array(try row.decode(String.self, at: 9).utf8)),
+            contentState: contentState,
             alert: nil,
             urgency: .routine,
             mustDeliver: false,
-            timestamp: try row.decode(at: 10),
-            hints: try CardHints(in: row, from: 15),
+            timestamp: timestamp,
+            hints: hints,
             dismissAfterSeconds: nil,
             dismissAt: nil,
-            acceptedAt: .now - (try row.decode(Duration.self, at: 11)),
+            acceptedAt: acceptedAt,
             priorities: [:],
-            readAt: try row.decode(at: 12),
-            origin: RequestOrigin(stored: try row.decode(at: 13), try row.decode(at: 14)),
-            isSent: false
+            readAt: readAt,
+            origin: origin,
+            isSent: false,
+            isSentWithSegment: isSentWithSegment
         )
     }
 }

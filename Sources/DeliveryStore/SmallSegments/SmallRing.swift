@@ -25,28 +25,58 @@ package final class SmallRing: Sendable {
     /// The most riders. With so few, the sender does not check again whether it may continue (promise 5).
     static let mostRiders = 16
 
+    init(
+        _ lease: SegmentLease,
+        _ update: RoutineUpdate,
+        wakes: Int64,
+        begun: Revision,
+        failures: Int,
+        riders: [Destination]
+    ) {
+        self.lease = lease
+        self.wakes = wakes
+        self.begun = begun
+        self.failures = failures
+        self.riders = riders
+        activity = update.activity
+        change = update.change
+    }
+
     /// The columns after those of the ``RoutineUpdate``, in their order.
     private enum Column: Int {
-        case wakes, begun, failures, owner, keys, tokens, frequent, tries, known, confirmed, heard
+        case wakes, begun, failures, owner, riders
 
         var index: Int { RoutineUpdate.columnCount + rawValue }
     }
 
-    private init(_ lease: SegmentLease, _ update: RoutineUpdate, _ row: Row) throws {
-        self.lease = lease
-        activity = update.activity
-        change = update.change
-        wakes = try row.decode(at: Column.wakes.index)
-        begun = try row.decode(at: Column.begun.index)
-        failures = Int(try row.decode(Int16.self, at: Column.failures.index))
-        let keys = try row.decode([Int64].self, at: Column.keys.index)
-        let tokens = try row.decode([[UInt8]].self, at: Column.tokens.index)
-        let frequent = try row.decode([Bool].self, at: Column.frequent.index)
-        let tries = try row.decode([Int16].self, at: Column.tries.index)
-        let known = try row.decode([Int64].self, at: Column.known.index)
-        let confirmed = try row.decode([Int64].self, at: Column.confirmed.index)
-        let heard = try row.decode([Int64].self, at: Column.heard.index)
-        riders = keys.indices.compactMap { index in
+    private convenience init(_ lease: SegmentLease, _ update: RoutineUpdate, _ row: Row) throws {
+        self.init(
+            lease,
+            update,
+            wakes: try row.decode(at: Column.wakes.index),
+            begun: try row.decode(at: Column.begun.index),
+            failures: Int(try row.decode(Int16.self, at: Column.failures.index)),
+            riders: try Self.riders(in: row, from: Column.riders.index)
+        )
+    }
+
+    /// The columns of all riders in one row, behind their number. The rows of the riders are `d`.
+    static let riders = """
+        count(*) AS count, array_agg(d.device_key) AS keys, array_agg(d.update_token) AS tokens,
+        array_agg(d.frequent) AS frequent, array_agg(d.failures) AS failures, array_agg(d.known_revision) AS known,
+        array_agg(d.confirmed_revision) AS confirmed, array_agg(d.heard_revision) AS heard
+        """
+
+    /// Reads the columns of ``riders``, without their number, which begin at a column. There is one at least.
+    static func riders(in row: Row, from first: Int) throws -> [Destination] {
+        let keys = try row.decode([Int64].self, at: first)
+        let tokens = try row.decode([[UInt8]].self, at: first + 1)
+        let frequent = try row.decode([Bool].self, at: first + 2)
+        let tries = try row.decode([Int16].self, at: first + 3)
+        let known = try row.decode([Int64].self, at: first + 4)
+        let confirmed = try row.decode([Int64].self, at: first + 5)
+        let heard = try row.decode([Int64].self, at: first + 6)
+        return keys.indices.compactMap { index in
             // A CHECK keeps the length within the bounds that make this nil.
             guard let token = PushToken(bytes: tokens[index]) else { return nil }
             return Destination(
@@ -96,11 +126,7 @@ extension SmallRing {
         ) AS s
         \(unescaped: RoutineUpdate.tables)
         CROSS JOIN LATERAL (
-            SELECT count(*) AS count, array_agg(d.device_key) AS keys, array_agg(d.update_token) AS tokens,
-                   array_agg(d.frequent) AS frequent, array_agg(d.failures) AS failures,
-                   array_agg(d.known_revision) AS known, array_agg(d.confirmed_revision) AS confirmed,
-                   array_agg(d.heard_revision) AS heard
-            FROM (
+            SELECT \(unescaped: riders) FROM (
                 -- By the key of the lease: else the planner may look at the riders of all activities first.
                 SELECT \(unescaped: Destination.columns) FROM subscriptions
                 WHERE activity_key = l.activity_key AND mode = 'token' AND state = 'riding' AND known_revision < a.revision
@@ -110,7 +136,7 @@ extension SmallRing {
         WHERE \(unescaped: RoutineUpdate.condition) AND a.delivery = 'tokens' AND NOT a.enrolment_due
           AND r.count BETWEEN 1 AND \(mostRiders)
           AND \(unescaped: ActivitySnapshot.hasNoStartToSend)
-          AND \(unescaped: EmptyRing.hasNo("mode = 'token' AND d.state = 'due'", orderedBy: "mode, due_at"))
+          AND \(unescaped: RestingSegment.hasNo("mode = 'token' AND d.state = 'due'", orderedBy: "mode, due_at"))
           AND NOT EXISTS (
               SELECT FROM activity_app_versions AS v WHERE v.activity_key = a.activity_key AND NOT v.is_settled
           )

@@ -38,13 +38,14 @@ extension SegmentStore {
             )
             \(unescaped: rings.allSatisfy(\.isStep) ? Self.onlyCompleted : Self.recordingMerges)
             """
-        let sent = ChangeStore.markSent(rings.map(\.change.revision), of: rings.map(\.lease.activityKey))
-        let rows = try await database.pipeline([.planningOnce, sent, statement]).last
-        return try rows?.decoded(as: Bool.self).contains(true) == true
+        let sent = SentChanges(rings.map { $0.change.sent(of: $0.lease) })
+        let outcome = try sent.outcome(await database.pipeline([.planningOnce] + sent.marks + [statement]).last)
+        if !outcome.marks.isEmpty { _ = try await database.pipeline([.planningOnce] + outcome.marks) }
+        return outcome.areSomeDue
     }
 
     /// The rest of the statement after the table `mine` if no revision was jumped over, as nearly always.
-    private static let onlyCompleted = "SELECT is_due FROM mine"
+    private static let onlyCompleted = "SELECT activity_key, is_due FROM mine"
 
     /// The same if revisions were jumped over: records them as merged, and writes events.
     private static let recordingMerges = """
@@ -52,7 +53,7 @@ extension SegmentStore {
             UPDATE changes AS c
             SET merged_into = (
                 SELECT min(n.revision) FROM changes AS n WHERE n.activity_key = c.activity_key
-                  AND n.revision > c.revision AND (n.is_sent OR n.revision = mine.revision)
+                  AND n.revision > c.revision AND (\(ChangeStore.isSent("n")) OR n.revision = mine.revision)
             )
             FROM mine
             WHERE \(Query.byKey("c", "mine", "activity_key")) AND c.revision > mine.begun AND c.revision < mine.revision

@@ -50,19 +50,9 @@ package final class IntakeGroups: Service, CustomStringConvertible {
                     on: connection
                 )
                 if !judged.statements.isEmpty {
-                    // Reads the rings and channels that are leased for this daemon in the same round trip, so that
-                    // their pushes need no other read.
-                    let (rings, channels) = (judged.work?.leasableRings ?? [], judged.work?.leasableChannels ?? [])
-                    let ringLook = rings.isEmpty ? [] : [SmallRing.selection(rings, of: segments.daemon)]
-                    let channelLook = channels.isEmpty ? [] : [PlainBroadcast.selection(channels, of: segments.daemon)]
-                    let looked = ContinuousClock.now
-                    var rows = try await connection.commit(judged.statements + ringLook + channelLook)
-                    let broadcasts = channels.isEmpty ? nil : rows.popLast()
-                    let seenRings = rings.isEmpty ? nil : rows.popLast()
-                    let work = try judged.work(rows)
-                    wakeUps.handOver(
-                        LeasedSegment.all(work.leases, rings: seenRings, broadcasts: broadcasts, at: looked)
-                    )
+                    let sentAt = ContinuousClock.now
+                    let work = try judged.work(await connection.commit(judged.statements), sentAt: sentAt)
+                    wakeUps.handOver(work.leases)
                     if work.hasMore { wakeUps.signalAll() }
                 }
                 return judged.answers

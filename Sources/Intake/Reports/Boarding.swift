@@ -8,7 +8,7 @@ import Store
 /// already when its transaction commits. Here the ring's row, held until then, takes the place of the lease. A
 /// transaction that accepts a change, leases the ring or divides it changes that row, so it comes before or after:
 /// - Before: the ring is due, leased or past the revision that the card shows, and the card is served by its own row.
-/// - After: the card is among the riders that a worker reads. A change that was to pass an empty ring (``EmptyRing``) sees
+/// - After: the card is among the riders that a worker reads. A change that was to pass an empty ring (``RestingSegment``) sees
 ///   that `wakes` has moved. It wakes the ring instead.
 ///
 /// Nobody waits here for a row that is held. Leaves a due ring alone: a series of reports could otherwise keep workers

@@ -11,7 +11,7 @@ struct SchemaRelease: Sendable {
     var load: [String] = []
 
     /// In the order of their versions.
-    static let all = [baseline, rejudgements, topics, receipts, continuations, pendingCards, follows]
+    static let all = [baseline, rejudgements, topics, receipts, continuations, pendingCards, follows, sentWithSegment]
 
     /// An activity of each kind in the middle of its life, and a row in every other table. The signing key is written by
     /// the test, which knows the secret.
@@ -259,6 +259,14 @@ struct SchemaRelease: Sendable {
             INSERT INTO topic_follows (bundle_id, topic, user_id) VALUES ('com.example.app', 'team:psv', 'ada');
             INSERT INTO topic_follows (bundle_id, topic, device_key)
             SELECT bundle_id, 'team:psv', device_key FROM devices WHERE device_id = 'd2'
+            """
+    )
+
+    private static let sentWithSegment = SchemaRelease(
+        version: 8,
+        rows: """
+            UPDATE changes SET sent_with_segment = true FROM activities AS a
+            WHERE a.activity_key = changes.activity_key AND activity_id = 'loaded'
             """
     )
 }

@@ -34,7 +34,8 @@ leases.query("plain-broadcast-merges-over-a-ring", "DeliveryStore/Changes/Change
 leases.statement("plain-broadcast-merges-nothing", BROADCAST, "guard change.revision > begun + 1 else { return nil }", "return nil")
 leases.statement("refused-for-good-is-repeated", "Delivery/Broadcasts/SegmentGroup+Broadcasts.swift",
                  "if consequence == .refused { return try await passOver(broadcast, outcome) }")
-leases.query("plain-broadcast-forgets-late-starts", BROADCAST, "(starts_until IS NULL OR starts_until > clock_timestamp())", "true")
+leases.string("plain-broadcast-forgets-late-starts", "DeliveryStore/SmallSegments/BroadcastAddress.swift",
+    " AND (n.starts_until IS NULL OR n.starts_until > clock_timestamp())", "")
 leases.query("broadcast-rests-over-new-work", BROADCAST, "s.wakes <> u.wakes", "false")
 leases.query("broadcast-without-a-lease", BROADCAST, "s.lease_owner = u.owner::uuid", "true", at="AND s.lease_owner = u.owner::uuid")
 ENDINGS = "DeliveryStore/Segments/LeaseEndings.swift"
@@ -42,6 +43,10 @@ leases.expression("rests-over-new-work", ENDINGS, "wakesSeen", "nil", at='failur
 leases.expression("pauses-over-new-work", ENDINGS, "wakesSeen", "nil", at="ending(lease, dueIn: delay, ifStill: wakesSeen)")
 leases.string("failures-are-not-counted", ENDINGS, "least(s.failures + 1, 1000)", "s.failures")
 ACCEPTED = "Intake/AcceptedWork.swift"
+leases.expression("accept-trusts-an-old-look", ACCEPTED, "wakes == rest.wakes + 1", "true")
+leases.expression("accept-forgets-due-cards", "DeliveryStore/SmallSegments/RestingSegment.swift",
+    """hasNo("mode = 'token' AND d.state = 'due'", orderedBy: "mode, due_at")""", '"true"')
+leases.expression("accept-forgets-starts", "DeliveryStore/SmallSegments/RestingSegment.swift", "ActivitySnapshot.hasNoStartToSend", '"true"')
 leases.string("a-leased-ring-is-taken", ACCEPTED, "s.lease_owner IS NULL AND ", "")
 leases.string("a-ring-that-filled-is-passed", ACCEPTED, "s.wakes IS NOT DISTINCT FROM w.empty_since", "w.empty_since IS NOT NULL")
 leases.query("accepted-work-is-not-due", ACCEPTED, "least(s.due_at, w.now)", "s.due_at")
@@ -99,9 +104,12 @@ rings.statement("stores-over-a-gap", WINDOW, "break", "continue", at="guard let 
 rings.string("passed-is-all-behind-the-origin", "Store/Fragments/SegmentRows.swift", "\\(deviceKey) > \\(origin) AND \\(deviceKey) <= g.cursor", "\\(deviceKey) > \\(origin)")
 
 merges = Area("merges", "^DeliveryTests[.](Merge|Ring|CatchUp|Pacing)|^RecordTests[.]Timeline")
-merges.string("merged-may-be-sent", CHANGES, "c.merged_into IS NULL AND NOT c.is_sent", "c.merged_into IS NULL")
-merges.string("merged-again", CHANGES, "c.merged_into IS NULL AND NOT c.is_sent", "NOT c.is_sent")
+UNSENT = '"(c.merged_into IS NULL AND NOT \\(isSent("c")))"'
+merges.expression("merged-may-be-sent", CHANGES, UNSENT, '"c.merged_into IS NULL"')
+merges.expression("merged-again", CHANGES, UNSENT, '"NOT \\(isSent("c"))"')
 merges.query("other-rings-are-passed-over", CHANGES, "others.next)", "9223372036854775807)", at="AND s.revision < least(\\(upcoming), others.next)")
+merges.query("passed-counts-as-sent", CHANGES, "SET sent_with_segment = false", "SET sent_with_segment = true")
+merges.expression("lost-lease-leaves-no-record", "DeliveryStore/SmallSegments/SentChanges.swift", "ended.count < changes.count", "false")
 merges.query("sent-stays-merged", CHANGES, ", merged_into = NULL", "", at="UPDATE changes SET is_sent = true, merged_into = NULL")
 merges.query("merged-into-itself", CHANGES, "AND 1 PRECEDING", "AND CURRENT ROW",
              equivalent="what is merged is unsent and older than what it is merged into, so it never finds itself")
@@ -261,8 +269,9 @@ doctor.expression("silence-blames-the-capability", APPLE, "(error as? Problem)?.
 doctor.expression("refusal-blames-the-network", APPLE, "(error as? Problem)?.code == Problem.Code.apnsRefused", "false")
 
 # What would read all cards of a large activity, and change no answer.
+RESTING = "DeliveryStore/SmallSegments/RestingSegment.swift"
 reads = Area("reads", "^DeliveryTests[.]RowWrite|^IntakeTests[.](LongAudience|AudienceTests)")
-reads.string("empty-ring-is-sought-to-the-end", "DeliveryStore/Segments/EmptyRing.swift", " AND d.activity_key <= a.activity_key", "")
+reads.string("empty-ring-is-sought-to-the-end", RESTING, " AND d.activity_key <= a.activity_key", "")
 reads.string("names-are-sought-in-their-order", "Store/Fragments/AudienceCoverage.swift", "ORDER BY m.kind, m.member_id LIMIT 1", "ORDER BY m.member_key LIMIT 1")
 reads.string("names-begin-with-the-name", "Store/Fragments/AudienceCoverage.swift", ") = \\(memberID), false)", ") >= \\(memberID), false)")
 

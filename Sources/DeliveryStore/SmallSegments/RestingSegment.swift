@@ -1,0 +1,143 @@
+import APNSTransport
+import ActivityModel
+import Channels
+package import Postgres
+import Registry
+import Store
+
+/// A segment at rest, as the accept of a change reads it while it holds the activity.
+///
+/// Nearly every change meets such a one. A ring that nobody rides has passed the change the moment it is accepted: nobody
+/// follows the match yet, or everybody listens to its channel. If a few ride it, or it is a channel, and the change is no
+/// more than a new state, the push can leave without another look at the database.
+///
+/// A card that is owed a push is on the ring (`riding`) or due. Two things put a card on the ring: a worker with the
+/// lease, and the transaction of a report (``Boarding``). Both raise ``wakes``. If it is unchanged since the look, nobody
+/// has come. ``CatchUpTurn`` sends the newest revision to cards that register meanwhile.
+package struct RestingSegment: Sendable {
+    private enum Audience: Sendable {
+        case riders([Destination])
+        case channel(BroadcastAddress)
+        /// It has more to do than to send one change to a few, or to a channel.
+        case other
+    }
+
+    /// ``SegmentProgress/wakes`` when it was read.
+    package let wakes: Int64
+    /// The revision that it has come to, which is the activity's newest.
+    private let begun: Revision
+    private let audience: Audience
+
+    /// Whether it is a ring that nobody rides.
+    package var isEmpty: Bool {
+        if case .riders(let riders) = audience { riders.isEmpty } else { false }
+    }
+
+    /// What is to be sent if an update is accepted, under the lease that the accept takes; nil if that takes a worker.
+    package func sending(_ update: RoutineUpdate, under lease: SegmentLease) -> SmallSegment? {
+        // The accept has raised it.
+        let wakes = wakes + 1
+        switch audience {
+        case .riders(let riders) where !riders.isEmpty:
+            return .ring(SmallRing(lease, update, wakes: wakes, begun: begun, failures: 0, riders: riders))
+        case .channel(let address):
+            return .broadcast(PlainBroadcast(lease, update, wakes: wakes, begun: begun, failures: 0, to: address))
+        case .riders, .other: return nil
+        }
+    }
+
+    /// Whether a routine update gives it no work but to be sent.
+    package var isSmall: Bool {
+        switch audience {
+        case .riders(let riders): !riders.isEmpty
+        case .channel: true
+        case .other: false
+        }
+    }
+}
+
+extension RestingSegment {
+    /// The columns that the initializer reads, beside the number of the segment `g` of the activity `a`.
+    package static let columns = """
+        CASE WHEN rest.is_resting THEN g.wakes END AS resting_since, g.completed_revision AS resting_at,
+        CASE WHEN riders.count > 0 OR listeners.channel_id IS NOT NULL THEN \(isPlain) ELSE true END AS is_plain,
+        riders.count AS riders, riders.keys, riders.tokens, riders.frequent, riders.failures, riders.known,
+        riders.confirmed, riders.heard, listeners.channel_id, listeners.apns_channel_id, listeners.storage,
+        listeners.is_settled
+        """
+
+    /// The tables of the ``columns``, behind those of `a` and `g`. Whoever does not rest costs no look at cards.
+    package static let tables = """
+        CROSS JOIN LATERAL (SELECT \(isResting) AS is_resting OFFSET 0) AS rest
+        CROSS JOIN LATERAL (
+            SELECT \(SmallRing.riders) FROM (
+                SELECT \(Destination.columns) FROM subscriptions
+                WHERE rest.is_resting AND g.segment >= 0
+                  AND activity_key = a.activity_key AND mode = 'token' AND state = 'riding'
+                ORDER BY device_key LIMIT \(SmallRing.mostRiders + 1)
+            ) AS d
+        ) AS riders
+        LEFT JOIN LATERAL (
+            SELECT \(BroadcastAddress.columns) FROM channels AS n
+            WHERE rest.is_resting AND g.segment < 0 AND n.activity_key = a.activity_key AND \(BroadcastAddress.isReady)
+            OFFSET 0
+        ) AS listeners ON true
+        """
+
+    /// An SQL condition: nothing is due on the segment `g` of the activity `a`, nobody serves it, and it has come to the
+    /// newest change.
+    private static let isResting = """
+        CASE WHEN g.due_at IS NULL AND g.lease_owner IS NULL AND g.lap_revision IS NULL
+            AND g.completed_revision = a.revision AND a.state = 'live'
+        THEN CASE WHEN g.segment < 0 THEN \(hasNo("mode = 'channel' AND d.state = 'due'", orderedBy: "mode, due_at"))
+            ELSE NOT a.enrolment_due
+                AND \(hasNo("mode = 'token' AND d.state = 'due'", orderedBy: "mode, due_at"))
+                AND NOT EXISTS (
+                    SELECT FROM activity_app_versions AS v WHERE v.activity_key = a.activity_key AND NOT v.is_settled
+                )
+            END
+        ELSE false END
+        """
+
+    /// An SQL condition: only the cards of the segment `g` ask for the next change of the activity `a`, and sending does
+    /// not stand still.
+    private static let isPlain = """
+        (g.cursor = 0 AND g.unsent_after IS NULL AND g.failures = 0 AND \(SegmentStore.isNotHalted) AND (
+            g.segment < 0 OR a.delivery = 'tokens' AND g.through_key = \(RingRange.whole.through)
+                AND \(ActivitySnapshot.hasNoStartToSend)
+        ))
+        """
+
+    /// An SQL condition: the activity `a` has no card of that kind; `order` is that of the index which tells.
+    ///
+    /// Looks at one entry of the index, the first from the activity on. In a condition on the activity alone, the
+    /// planner would expect to find one soon. If a large activity has nearly all cards of the database, it would read
+    /// the whole table.
+    ///
+    /// It does not look beyond the activity, either. Behind it may be the entries of a million cards that a large
+    /// activity has just moved. They are skipped one by one until the table is vacuumed.
+    static func hasNo(_ kind: String, orderedBy order: String) -> String {
+        """
+        (SELECT d.activity_key FROM subscriptions AS d
+         WHERE d.activity_key >= a.activity_key AND d.activity_key <= a.activity_key AND d.\(kind)
+         ORDER BY d.activity_key, \(order) LIMIT 1) IS DISTINCT FROM a.activity_key
+        """
+    }
+
+    /// A segment of this number; nil if it does not rest.
+    package init?(_ segment: Int16, _ row: Row) throws {
+        guard let wakes: Int64 = try row["resting_since"] else { return nil }
+        self.wakes = wakes
+        begun = try row["resting_at"]
+        let isPlain: Bool = try row["is_plain"]
+        let riders: Int64 = try row["riders"]
+        if !isPlain || riders > SmallRing.mostRiders {
+            audience = .other
+        } else if segment >= 0 {
+            let first = try row.column(named: "keys")
+            audience = .riders(riders == 0 ? [] : try SmallRing.riders(in: row, from: first))
+        } else {
+            audience = try BroadcastAddress(row, from: row.column(named: "channel_id")).map(Audience.channel) ?? .other
+        }
+    }
+}
