@@ -27,8 +27,11 @@ package enum Base64URL {
     }
 
     /// Decodes `text`; `nil` if it has padding, invalid characters or nonzero unused bits.
-    package static func decode(_ text: String) -> [UInt8]? {
-        Base64Coding.url.decode(Array(text.utf8)[...])
+    package static func decode(_ text: String) -> [UInt8]? { decode(text.utf8) }
+
+    /// The same for the characters of a text.
+    package static func decode(_ characters: some Collection<UInt8>) -> [UInt8]? {
+        Base64Coding.url.decode(Array(characters)[...])
     }
 }
 

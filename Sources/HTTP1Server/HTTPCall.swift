@@ -67,13 +67,16 @@ package struct HTTPCall: Sendable {
     /// Splits a request target (RFC 9112 §3.2), which may be a whole address.
     static func parts(of target: String) -> (path: String, query: String?) {
         var rest = target[...]
-        if rest.first != "/", let scheme = rest.firstRange(of: "://") {
+        if rest.utf8.first != UInt8(ascii: "/"), let scheme = rest.firstRange(of: "://") {
             rest = rest[scheme.upperBound...]
             rest = rest[(rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex)...]
         }
-        let path = rest.prefix { $0 != "?" }
-        let query = rest.dropFirst(path.count + 1).prefix { $0 != "#" }
-        return (path.isEmpty ? "/" : String(path), path.endIndex == rest.endIndex ? nil : String(query))
+        // By bytes: to look for whole characters would take longer than all else that is done with a target.
+        let pathEnd = rest.utf8.firstIndex(of: UInt8(ascii: "?")) ?? rest.endIndex
+        let path = pathEnd == rest.startIndex ? "/" : String(rest[..<pathEnd])
+        guard pathEnd < rest.endIndex else { return (path, nil) }
+        let query = rest[rest.utf8.index(after: pathEnd)...]
+        return (path, String(query[..<(query.utf8.firstIndex(of: UInt8(ascii: "#")) ?? query.endIndex)]))
     }
 }
 

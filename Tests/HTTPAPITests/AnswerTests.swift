@@ -127,15 +127,19 @@ struct AnswerTests {
     // MARK: Request ids
 
     @Test(
-        "A caller's request id is taken over where it is harmless",
+        "A caller's request id is taken over where it is harmless; otherwise the request gets a random UUID",
         arguments: [
             ("trace-1.2_3", true), ("two words", false), (String(repeating: "x", count: 65), false), ("a/b", false),
         ]
     )
     func requestID(id: String, taken: Bool) async throws {
         let answer = try await API().send(.get, "/health/live", headers: [.requestID: id])
-        #expect((answer.headers[.requestID] == id) == taken)
-        #expect(answer.headers[.requestID]?.isEmpty == false)
+        let given = try #require(answer.headers[.requestID])
+        #expect((given == id) == taken)
+        guard !taken else { return }
+        #expect(given.wholeMatch(of: /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/) != nil)
+        let other = try await API().send(.get, "/health/live", headers: [.requestID: id])
+        #expect(other.headers[.requestID] != given)
     }
 
     @Test("What a request asks for is done in its name: key, request id and trace go down with it")

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import HTTP1Server
 import HTTPTypes
 import Logging
@@ -19,7 +18,7 @@ final class AskedRequest: Sendable {
     init(_ call: HTTPCall) {
         self.call = call
         fields = RequestFields(call.head.headerFields)
-        id = fields.requestID.flatMap(Self.harmless) ?? UUID().uuidString.lowercased()
+        id = fields.requestID.flatMap(Self.harmless) ?? Self.freshID()
         trace = fields.traceParent.flatMap { TraceParent($0) }
     }
 
@@ -32,6 +31,22 @@ final class AskedRequest: Sendable {
             logger[metadataKey: LogKey.spanID] = .string(trace.spanID)
         }
         return logger
+    }
+
+    /// A random UUID. To make one by Foundation opens a file of the kernel, which takes longer than all else here.
+    private static func freshID() -> String {
+        var generator = SystemRandomNumberGenerator()
+        let (first, second): (UInt64, UInt64) = (generator.next(), generator.next())
+        var text: [UInt8] = []
+        text.reserveCapacity(36)
+        for digit in 0..<32 {
+            if (8...20).contains(digit), digit.isMultiple(of: 4) { text.append(UInt8(ascii: "-")) }
+            let random = UInt8(truncatingIfNeeded: (digit < 16 ? first : second) >> (4 * (digit % 16))) & 0xf
+            // RFC 9562: the version is 4, and the variant begins with the bits 10.
+            let value = digit == 12 ? 4 : digit == 16 ? random & 0x3 | 0x8 : random
+            text.append(value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10)
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 
     private static func harmless(_ text: String) -> String? {

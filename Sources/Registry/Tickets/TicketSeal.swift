@@ -27,9 +27,9 @@ struct TicketSeal: Sendable {
     /// The ticket, whether or not it is over; nil for a text that ``seal(_:)`` of these keys did not make.
     func open(_ text: String) throws -> TicketGrant? {
         guard text.hasPrefix(Self.prefix) else { return nil }
-        let parts = text.dropFirst(Self.prefix.count).split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 2, let payload = Base64URL.decode(String(parts[0])),
-            let code = Base64URL.decode(String(parts[1])),
+        let parts = text.utf8.dropFirst(Self.prefix.utf8.count)
+            .split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == 2, let payload = Base64URL.decode(parts[0]), let code = Base64URL.decode(parts[1]),
             try keys.get().contains(where: { HMACSHA256.isValid(code, for: payload, key: $0) })
         else { return nil }
         return TicketGrant(json: try JSONValue.parse(payload))
