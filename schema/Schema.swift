@@ -17,6 +17,6 @@ package enum Schema {
         (10, "pending_cards", PackageResources.V0010_pending_cards_sql),
         (11, "follower_counts", PackageResources.V0011_follower_counts_sql),
         (12, "lighter_follows", PackageResources.V0012_lighter_follows_sql),
-        (13, "sent_with_segment", PackageResources.V0013_sent_with_segment_sql),
+        (13, "sent_with_ring", PackageResources.V0013_sent_with_ring_sql),
     ]
 }

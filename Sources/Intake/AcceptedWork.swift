@@ -40,14 +40,10 @@ struct AcceptedWork {
         let segment: Segment
         /// Set for a ring that was empty. If it is still empty, it is moved past the revision instead of being woken.
         let emptySince: Int64?
-        /// Whether nothing else of the activity has work.
-        let isAlone: Bool
         /// Whether this daemon may serve it at once, if it rests.
         let isLeasable: Bool
 
         var activityKey: Int64 { accepted.activityKey }
-        /// Whether it is to send the newest revision, and nothing else.
-        var isSmall: Bool { isAlone && accepted.routine != nil && segment.rest?.isSmall == true }
     }
 
     /// In the order in which everybody locks segments.
@@ -69,24 +65,25 @@ struct AcceptedWork {
         let isAlone = segments.count(where: { $0.emptySince == nil }) == 1
         for segment in segments {
             let emptySince = accepted.concernsAll ? nil : segment.emptySince
-            let hasWorkAlone = isAlone && segment.emptySince == nil
             // Several segments are for several daemons.
-            let isLeasable = hasWorkAlone && segment.number <= SegmentRows.firstRing && leasable > 0
+            let isLeasable =
+                isAlone && segment.emptySince == nil && segment.number <= SegmentRows.firstRing && leasable > 0
             if isLeasable { leasable -= 1 }
             shares.append(
                 Share(
                     accepted: accepted,
                     segment: segment,
                     emptySince: emptySince,
-                    isAlone: hasWorkAlone,
                     isLeasable: isLeasable
                 )
             )
         }
     }
 
-    /// The activities whose newest change counts as sent once their segment has completed it.
-    var sentWithSegment: Set<Int64> { Set(shares.filter(\.isSmall).map(\.activityKey)) }
+    /// The activities whose newest change counts as sent once their first ring has completed it.
+    var sentWithRing: Set<Int64> {
+        Set(shares.filter { $0.accepted.routine?.isSentWithRing == true }.map(\.activityKey))
+    }
 
     /// The outcome of the statement.
     struct Outcome: Sendable {
@@ -96,8 +93,8 @@ struct AcceptedWork {
         var hasMore = false
     }
 
-    /// Reads the rows of ``statement``, which was sent at `time`. What was read before still held then: nobody could change
-    /// the activity since, and nothing has woken the segment.
+    /// Reads the rows of ``statement``, which was sent at `time`. What was read some milliseconds before still counts then:
+    /// nobody could change the activity since, and nothing has woken the segment.
     func outcome(_ rows: Rows, sentAt time: ContinuousClock.Instant) throws -> Outcome {
         var outcome = Outcome()
         for (place, owner, isDue, wakes) in try rows.decoded(as: (Int32, String?, Bool, Int64).self) {

@@ -120,7 +120,7 @@ extension ChangeToStore {
     }
 
     /// All that its pushes need. `time` is the database's.
-    func routineUpdate(readAt time: PGTimestamp) -> RoutineUpdate? {
+    func routineUpdate(readAt time: PGTimestamp, isSentWithRing: Bool) -> RoutineUpdate? {
         guard let timestamp else { return nil }
         let (facts, type) = (command.activity, command.type)
         return RoutineUpdate(
@@ -134,7 +134,8 @@ extension ChangeToStore {
             timestamp: timestamp,
             hints: command.hints,
             origin: command.origin,
-            readAt: time
+            readAt: time,
+            isSentWithRing: isSentWithRing
         )
     }
 }

@@ -65,7 +65,7 @@ enum ChangeGroup {
         let settled = carriedOut.compactMap(\.scheduleID)
         judged.work = limit.flatMap { desk.work(leasing: $0, for: segments) }
         judged.statements =
-            desk.statements(sentWithSegment: judged.work?.sentWithSegment ?? []) + carriedOut.flatMap(\.records)
+            desk.statements(sentWithRing: judged.work?.sentWithRing ?? []) + carriedOut.flatMap(\.records)
         if !settled.isEmpty {
             judged.statements.append(
                 """
@@ -86,6 +86,8 @@ enum ChangeGroup {
 private struct IntakeDesk {
     private struct Place {
         var now: Timestamp { readAt.microseconds / 1_000_000 }
+        /// Whether its only segment is a small ring at rest.
+        var isSmallRing: Bool { segments.count == 1 && segments[0].rest?.isSmallRing == true }
         var machine: ActivityStateMachine
         /// The newest alert that some destinations may not have heard.
         var ridingAlert: AlertContent?
@@ -324,11 +326,11 @@ private struct IntakeDesk {
     }
 
     /// What is to be written, in the order in which the foreign keys want it. The newest changes of some activities count
-    /// as sent once their segment has completed them.
-    func statements(sentWithSegment: Set<Int64>) -> [Query] {
+    /// as sent once their first ring has completed them.
+    func statements(sentWithRing: Set<Int64>) -> [Query] {
         var statements: [Query] = []
         if !accepted.isEmpty {
-            statements.append(insertion(sentWithSegment: sentWithSegment))
+            statements.append(insertion(sentWithRing: sentWithRing))
         }
         let keys = Array(eventTimes.keys).sorted()
         if !keys.isEmpty || !accepted.isEmpty {
@@ -355,7 +357,8 @@ private struct IntakeDesk {
                     revision: newest.revision,
                     concernsAll: others.contains(key),
                     isEnd: ended.contains(key),
-                    routine: isRoutine ? newest.routineUpdate(readAt: place.readAt) : nil
+                    routine: isRoutine
+                        ? newest.routineUpdate(readAt: place.readAt, isSentWithRing: place.isSmallRing) : nil
                 ),
                 to: place.segments
             )
@@ -383,7 +386,7 @@ private struct IntakeDesk {
         ]
     }
 
-    private func insertion(sentWithSegment: Set<Int64>) -> Query {
+    private func insertion(sentWithRing: Set<Int64>) -> Query {
         let newest = Dictionary(accepted.map { ($0.activityKey, $0.revision) }, uniquingKeysWith: max)
         let commands = accepted.map(\.command)
         var columns: [RowColumn] = [
@@ -402,7 +405,7 @@ private struct IntakeDesk {
             .each(
                 "with_segment",
                 accepted.map {
-                    newest[$0.activityKey] == $0.revision && sentWithSegment.contains($0.activityKey)
+                    newest[$0.activityKey] == $0.revision && sentWithRing.contains($0.activityKey)
                 }
             ),
             .each("request_id", commands.map { $0.origin?.requestID }),
@@ -412,7 +415,7 @@ private struct IntakeDesk {
         return """
             INSERT INTO changes (activity_key, revision, kind, content_state, alert, urgency, must_deliver,
                 dismiss_after_seconds, dismiss_at, event_time, timestamp, stamped_at, accepted_at, min_interval_seconds,
-                sent_with_segment, request_id, traceparent, \(unescaped: CardHints.columns))
+                sent_with_ring, request_id, traceparent, \(unescaped: CardHints.columns))
             SELECT u.activity_key, u.revision, u.kind::change_kind, u.content_state, u.alert, u.urgency::urgency,
                    u.must_deliver, u.dismiss_after, u.dismiss_at, u.event_time, u.timestamp,
                    CASE WHEN u.timestamp IS NOT NULL THEN clock_timestamp() END, clock_timestamp(), u.min_interval,

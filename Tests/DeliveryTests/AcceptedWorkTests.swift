@@ -220,6 +220,8 @@ struct AcceptedWorkTests {
             #expect(segments.map(\.lease.isChannel) == [true, true])
             let looks = segments.compactMap(\.look)
             #expect(looks.map { $0.small?.broadcast?.change.revision } == [2, nil])
+            // Beside a channel, the first ring cannot tell what was sent.
+            #expect(try await world.number("SELECT count(*) FROM changes WHERE sent_with_ring") == 0)
             #expect(try await world.orchestrator.deliveryStore.segments.claim(limit: 10).isEmpty)
             _ = await SegmentGroup(room: world.orchestrator.delivery, slot: nil, segments: segments).run()
             #expect(world.recorder.take().compactMap(\.score).sorted() == [1, 2])

@@ -129,6 +129,25 @@ struct SmallRingTests {
         }
     }
 
+    @Test("A change that reached one of two is not told of as merged when a phone joins that shows an older state")
+    func reachedOne() async throws {
+        try await withWorld { world in
+            try await orders(1, in: world)
+            try await world.follow("d2", token: "bb02", in: "a1", known: 1)
+            try await world.settle()
+            // The ring no longer rests when the second is accepted.
+            for score in Int64(1)...2 { try await world.update("a1", score: score) }
+            world.recorder.answer("bb02", with: .unregistered(at: nil))
+            _ = await (try group(in: world)).run()
+            try await world.update("a1", score: 3)
+            try await world.settle()
+            try await world.follow("d3", token: "cc03", in: "a1", known: 1)
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "cc03").map(\.score) == [3])
+            #expect(try await world.events(.changesMerged).map(\.detail) == [["into": 3, "revisions": [2], "count": 1]])
+        }
+    }
+
     @Test("A change that reached nobody is merged into the one that a phone is sent later")
     func reachedNobody() async throws {
         try await withWorld { world in

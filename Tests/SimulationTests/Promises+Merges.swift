@@ -3,6 +3,7 @@ import Postgres
 import TestSupport
 
 @testable import APNSTransport
+@testable import DeliveryStore
 
 /// Promise 3: a revision that was skipped is recorded as merged, and no other.
 extension Universe {
@@ -10,7 +11,7 @@ extension Universe {
         let rows = try await clock.database.query(
             """
             SELECT a.activity_id, c.revision, (c.content_state->>'score')::bigint AS score, c.kind::text,
-                   c.merged_into, c.is_sent
+                   c.merged_into, c.is_sent, \(unescaped: ChangeStore.isSent("c")) AS counts_as_sent
             FROM changes AS c JOIN activities AS a USING (activity_key)
             """
         )
@@ -33,6 +34,8 @@ extension Universe {
                 guard into.contains(where: Self.mayHaveArrived) || isScheduled(activity) else {
                     throw BrokenPromise(3, "revision \(revision) of \(activity) is merged into \(merged), not sent")
                 }
+            } else if change.kind == "update", change.countsAsSent, !own.contains(where: Self.mayHaveArrived) {
+                throw BrokenPromise(3, "revision \(revision) of \(activity) counts as sent, and was not")
             } else if change.kind == "update", !own.contains(where: Self.mayHaveArrived),
                 isJumpedOver(revision, of: activity, updates)
             {
@@ -48,6 +51,7 @@ extension Universe {
         let kind: String
         let mergedInto: Revision?
         let isSent: Bool
+        let countsAsSent: Bool
 
         init(_ row: Row) throws {
             activity = try row["activity_id"]
@@ -56,6 +60,7 @@ extension Universe {
             kind = try row["kind"]
             mergedInto = try row["merged_into"]
             isSent = try row["is_sent"]
+            countsAsSent = try row["counts_as_sent"]
         }
     }
 

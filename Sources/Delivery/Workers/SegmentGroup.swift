@@ -267,6 +267,7 @@ struct SegmentGroup: Sendable {
         if exceptions.mayHaveArrived {
             carousel.reached()
             changes = ChangeStore.merge(under: ring.lease, after: ring.begun, before: revision, into: revision)
+            changes.append(ChangeStore.markSent(revision, of: ring.lease.activityKey))
         }
         let isAtRest = try await store.acknowledge(
             ring.lease,

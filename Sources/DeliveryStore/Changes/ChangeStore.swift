@@ -188,13 +188,12 @@ package struct ChangeStore: Sendable {
 
     /// An SQL condition: APNs has accepted an update with a change, or may have.
     ///
-    /// Of most changes nothing is written when they are sent. Their only segment tells, which is the channel or the first
-    /// ring.
+    /// Of most changes nothing is written when they are sent. The only ring of their activity tells.
     static func isSent(_ change: String) -> String {
         """
-        (\(change).is_sent OR \(change).sent_with_segment AND \(change).merged_into IS NULL AND \(change).revision <= (
-            SELECT g.completed_revision FROM segments AS g WHERE g.activity_key = \(change).activity_key
-            ORDER BY g.segment LIMIT 1
+        (\(change).is_sent OR \(change).sent_with_ring AND \(change).merged_into IS NULL AND \(change).revision <= (
+            SELECT g.completed_revision FROM segments AS g
+            WHERE g.activity_key = \(change).activity_key AND g.segment = \(SegmentRows.firstRing)
         ))
         """
     }
@@ -209,31 +208,27 @@ package struct ChangeStore: Sendable {
         """
     }
 
-    /// The same for changes of several activities, in the order of their keys; none for no changes. It belongs before the
-    /// statement that stores how far their segments have come, because everybody locks changes first.
-    static func markSent(_ changes: [SentChanges.Change]) -> [Query] {
-        guard !changes.isEmpty else { return [] }
-        let keys = changes.map(\.activityKey)
-        return [
-            """
-            UPDATE changes AS c SET is_sent = true, merged_into = NULL
-            FROM unnest(\(keys), \(changes.map(\.revision))) AS u(activity_key, revision)
-            WHERE c.activity_key = u.activity_key AND c.revision = u.revision AND c.activity_key = ANY(\(keys))
-              AND NOT c.is_sent
-            """
-        ]
+    /// The same for changes of several activities, in the order of their keys. It belongs before the statement that
+    /// stores how far their segments have come, because everybody locks changes first.
+    static func markSent(_ revisions: [Revision], of keys: [Int64]) -> Query {
+        """
+        UPDATE changes AS c SET is_sent = true, merged_into = NULL
+        FROM unnest(\(keys), \(revisions)) AS u(activity_key, revision)
+        WHERE c.activity_key = u.activity_key AND c.revision = u.revision AND c.activity_key = ANY(\(keys))
+          AND NOT c.is_sent
+        """
     }
 
     /// The statements for a walk on which nobody was reached: what it has passed, or jumped over, is merged into what
     /// somebody else was sent.
     package static func passed(_ carousel: Carousel, under lease: SegmentLease) -> [Query] {
         let merges = merge(under: lease, after: carousel.sent, before: carousel.upcoming, into: nil)
-        guard !merges.isEmpty else { return [] }
+        guard lease.isFirstRing, !merges.isEmpty else { return merges }
         return [
             """
-            UPDATE changes SET sent_with_segment = false
+            UPDATE changes SET sent_with_ring = false
             WHERE activity_key = \(lease.activityKey) AND revision > \(carousel.sent)
-              AND revision < \(carousel.upcoming) AND sent_with_segment
+              AND revision < \(carousel.upcoming) AND sent_with_ring
             """
         ] + merges
     }

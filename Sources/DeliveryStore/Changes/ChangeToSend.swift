@@ -27,8 +27,8 @@ package struct ChangeToSend: Sendable {
     package let origin: RequestOrigin?
     /// Whether it was on record, when it was read, that some of it was sent.
     package let isSent: Bool
-    /// Whether it counts as sent once its segment has completed it.
-    var isSentWithSegment = false
+    /// Whether it counts as sent once the first ring has completed it.
+    var isSentWithRing = false
 
     /// The same state as an end that removes the card at once. It is for a card that leaves before its activity ends.
     package var asEnd: ChangeToSend {

@@ -4,7 +4,7 @@ package struct LeasedSegment: Sendable {
     package struct Look: Sendable {
         /// Nil if it has more to do than a small one.
         package let small: SmallSegment?
-        /// Not later than it was seen.
+        /// Some milliseconds after it was seen, at most.
         let at: ContinuousClock.Instant
 
         package init(small: SmallSegment?, at: ContinuousClock.Instant) {

@@ -156,16 +156,14 @@ extension SegmentStore {
                 AS u(activity_key, owner, revision, wakes)
             WHERE \(unescaped: Query.byKey("s", "u", "activity_key")) AND s.segment = \(SegmentRows.channelSegment)
               AND s.lease_owner = u.owner::uuid
-            RETURNING s.activity_key, coalesce(s.due_at <= clock_timestamp(), false) AS is_due
+            RETURNING coalesce(s.due_at <= clock_timestamp(), false)
             """
-        let sent = SentChanges(broadcasts.map { $0.change.sent(of: $0.lease) })
         let rows = try await database.withTransaction { connection in
             try await connection.commit(
-                [.planningOnce] + PlainBroadcast.merges(of: broadcasts) + sent.marks + [completed]
+                [.planningOnce] + PlainBroadcast.merges(of: broadcasts)
+                    + [ChangeStore.markSent(revisions, of: keys), completed]
             ).last
         }
-        let outcome = try sent.outcome(rows)
-        if !outcome.marks.isEmpty { _ = try await database.pipeline([.planningOnce] + outcome.marks) }
-        return outcome.areSomeDue
+        return try rows?.decoded(as: Bool.self).contains(true) == true
     }
 }

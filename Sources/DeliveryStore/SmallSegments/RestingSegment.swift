@@ -15,7 +15,7 @@ import Store
 /// lease, and the transaction of a report (``Boarding``). Both raise ``wakes``. If it is unchanged since the look, nobody
 /// has come. ``CatchUpTurn`` sends the newest revision to cards that register meanwhile.
 package struct RestingSegment: Sendable {
-    private enum Audience: Sendable {
+    fileprivate enum Audience: Sendable {
         case riders([Destination])
         case channel(BroadcastAddress)
         /// It has more to do than to send one change to a few, or to a channel.
@@ -46,13 +46,9 @@ package struct RestingSegment: Sendable {
         }
     }
 
-    /// Whether a routine update gives it no work but to be sent.
-    package var isSmall: Bool {
-        switch audience {
-        case .riders(let riders): !riders.isEmpty
-        case .channel: true
-        case .other: false
-        }
+    /// Whether it is a ring, the only segment of its activity, and a routine update gives it no work but to be sent.
+    package var isSmallRing: Bool {
+        if case .riders(let riders) = audience { !riders.isEmpty } else { false }
     }
 }
 
@@ -129,15 +125,23 @@ extension RestingSegment {
         guard let wakes: Int64 = try row["resting_since"] else { return nil }
         self.wakes = wakes
         begun = try row["resting_at"]
+        // What cannot be read is served by a worker, which says why. It must not refuse the changes of others.
+        audience = (try? Audience(segment, row)) ?? .other
+    }
+}
+
+extension RestingSegment.Audience {
+    fileprivate init(_ segment: Int16, _ row: Row) throws {
         let isPlain: Bool = try row["is_plain"]
         let riders: Int64 = try row["riders"]
         if !isPlain || riders > SmallRing.mostRiders {
-            audience = .other
+            self = .other
         } else if segment >= 0 {
             let first = try row.column(named: "keys")
-            audience = .riders(riders == 0 ? [] : try SmallRing.riders(in: row, from: first))
+            self = .riders(riders == 0 ? [] : try SmallRing.riders(in: row, from: first))
         } else {
-            audience = try BroadcastAddress(row, from: row.column(named: "channel_id")).map(Audience.channel) ?? .other
+            let address = try BroadcastAddress(row, from: row.column(named: "channel_id"))
+            self = address.map(Self.channel) ?? .other
         }
     }
 }

@@ -14,7 +14,10 @@ package final class RoutineUpdate: Sendable {
     let activity: ActivitySnapshot
     let change: ChangeToSend
 
-    /// A change that is being accepted. It counts as sent once its segment has completed it.
+    /// Whether the change counts as sent once the first ring has completed it.
+    package var isSentWithRing: Bool { change.isSentWithRing }
+
+    /// A change that is being accepted.
     package init(
         of activity: ActivityNames,
         type: ActivityTypeName,
@@ -26,7 +29,8 @@ package final class RoutineUpdate: Sendable {
         timestamp: Timestamp,
         hints: CardHints,
         origin: RequestOrigin?,
-        readAt: PGTimestamp
+        readAt: PGTimestamp,
+        isSentWithRing: Bool
     ) {
         self.activity = ActivitySnapshot(
             running: activity,
@@ -44,7 +48,7 @@ package final class RoutineUpdate: Sendable {
             acceptedAt: .now,
             readAt: readAt,
             origin: origin,
-            isSentWithSegment: true
+            isSentWithRing: isSentWithRing
         )
     }
 
@@ -56,7 +60,7 @@ package final class RoutineUpdate: Sendable {
     static let columns = """
         a.activity_key, a.bundle_id, a.activity_id, a.environment::text, a.type_name, a.delivery::text,
         a.attributes::text, t.policy::text, a.revision, c.content_state::text, c.timestamp,
-        clock_timestamp() - c.accepted_at, clock_timestamp(), c.request_id, c.traceparent, c.sent_with_segment,
+        clock_timestamp() - c.accepted_at, clock_timestamp(), c.request_id, c.traceparent, c.sent_with_ring,
         \(CardHints.columns)
         """
     /// How many ``columns`` there are.
@@ -147,7 +151,7 @@ package final class RoutineUpdate: Sendable {
             acceptedAt: .now - (try row.decode(Duration.self, at: 11)),
             readAt: try row.decode(at: 12),
             origin: RequestOrigin(stored: try row.decode(at: 13), try row.decode(at: 14)),
-            isSentWithSegment: try row.decode(at: 15)
+            isSentWithRing: try row.decode(at: 15)
         )
     }
 }
@@ -196,7 +200,7 @@ extension ChangeToSend {
         acceptedAt: ContinuousClock.Instant,
         readAt: PGTimestamp,
         origin: RequestOrigin?,
-        isSentWithSegment: Bool
+        isSentWithRing: Bool
     ) {
         self.init(
             revision: revision,
@@ -214,7 +218,7 @@ extension ChangeToSend {
             readAt: readAt,
             origin: origin,
             isSent: false,
-            isSentWithSegment: isSentWithSegment
+            isSentWithRing: isSentWithRing
         )
     }
 }

@@ -38,10 +38,21 @@ extension SegmentStore {
             )
             \(unescaped: rings.allSatisfy(\.isStep) ? Self.onlyCompleted : Self.recordingMerges)
             """
-        let sent = SentChanges(rings.map { $0.change.sent(of: $0.lease) })
-        let outcome = try sent.outcome(await database.pipeline([.planningOnce] + sent.marks + [statement]).last)
-        if !outcome.marks.isEmpty { _ = try await database.pipeline([.planningOnce] + outcome.marks) }
-        return outcome.areSomeDue
+        let marks = Self.marks(of: rings.filter { !$0.change.isSentWithRing })
+        let rows = try await database.pipeline([.planningOnce] + marks + [statement]).last
+        let ended = try rows?.decoded(as: (Int64, Bool).self) ?? []
+        if ended.count < rings.count {
+            // Whoever has the lease of the others now could tell of their changes as merged.
+            let keys = Set(ended.map(\.0))
+            let lost = rings.filter { $0.change.isSentWithRing && !keys.contains($0.lease.activityKey) }
+            if !lost.isEmpty { _ = try await database.pipeline([.planningOnce] + Self.marks(of: lost)) }
+        }
+        return ended.contains { $0.1 }
+    }
+
+    private static func marks(of rings: [SmallRing]) -> [Query] {
+        guard !rings.isEmpty else { return [] }
+        return [ChangeStore.markSent(rings.map(\.change.revision), of: rings.map(\.lease.activityKey))]
     }
 
     /// The rest of the statement after the table `mine` if no revision was jumped over, as nearly always.

@@ -11,7 +11,7 @@ struct SchemaRelease: Sendable {
     var load: [String] = []
 
     /// In the order of their versions.
-    static let all = [baseline, rejudgements, topics, receipts, continuations, pendingCards, follows, sentWithSegment]
+    static let all = [baseline, rejudgements, topics, receipts, continuations, pendingCards, follows, sentWithRing]
 
     /// An activity of each kind in the middle of its life, and a row in every other table. The signing key is written by
     /// the test, which knows the secret.
@@ -262,10 +262,10 @@ struct SchemaRelease: Sendable {
             """
     )
 
-    private static let sentWithSegment = SchemaRelease(
+    private static let sentWithRing = SchemaRelease(
         version: 8,
         rows: """
-            UPDATE changes SET sent_with_segment = true FROM activities AS a
+            UPDATE changes SET sent_with_ring = true FROM activities AS a
             WHERE a.activity_key = changes.activity_key AND activity_id = 'loaded'
             """
     )

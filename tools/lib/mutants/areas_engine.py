@@ -108,8 +108,8 @@ UNSENT = '"(c.merged_into IS NULL AND NOT \\(isSent("c")))"'
 merges.expression("merged-may-be-sent", CHANGES, UNSENT, '"c.merged_into IS NULL"')
 merges.expression("merged-again", CHANGES, UNSENT, '"NOT \\(isSent("c"))"')
 merges.query("other-rings-are-passed-over", CHANGES, "others.next)", "9223372036854775807)", at="AND s.revision < least(\\(upcoming), others.next)")
-merges.query("passed-counts-as-sent", CHANGES, "SET sent_with_segment = false", "SET sent_with_segment = true")
-merges.expression("lost-lease-leaves-no-record", "DeliveryStore/SmallSegments/SentChanges.swift", "ended.count < changes.count", "false")
+merges.query("passed-counts-as-sent", CHANGES, "SET sent_with_ring = false", "SET sent_with_ring = true")
+merges.expression("lost-lease-leaves-no-record", "DeliveryStore/SmallSegments/SmallRingStore.swift", "ended.count < rings.count", "false")
 merges.query("sent-stays-merged", CHANGES, ", merged_into = NULL", "", at="UPDATE changes SET is_sent = true, merged_into = NULL")
 merges.query("merged-into-itself", CHANGES, "AND 1 PRECEDING", "AND CURRENT ROW",
              equivalent="what is merged is unsent and older than what it is merged into, so it never finds itself")
