@@ -61,15 +61,15 @@ final class TallyLane {
         }
         lives += 1
         let app = BundleID(stored: "com.example.life\(seed)")
+        var settings = OrchestratorSettings()
+        settings.receiptSampling = Life.receiptSampling
+        settings.jitter = { 0.5 }
+        settings.uptime = { [clock] in clock.uptime }
         let orchestrator = Orchestrator(
             database: database,
             sender: apple.client,
             masterKeys: masterKeys,
-            settings: OrchestratorSettings(
-                receiptSampling: Life.receiptSampling,
-                jitter: { 0.5 },
-                uptime: { [clock] in clock.uptime }
-            ),
+            settings: settings,
             logger: Logger(label: "lives") { _ in SwiftLogNoOpLogHandler() }
         )
         let world = World(orchestrator: orchestrator, app: app)

@@ -114,7 +114,7 @@ struct LostChannelTests {
         }
     }
 
-    private static let stretches = OrchestratorSettings(stretchSize: 2)
+    private static let stretches = OrchestratorSettings { $0.stretchSize = 2 }
 
     @Test("Cards of a lost channel end a batch at a time, but for those that have come to the new one meanwhile")
     func batches() async throws {

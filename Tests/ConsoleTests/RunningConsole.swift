@@ -108,7 +108,7 @@ struct RunningConsole: Sendable {
                 database: database,
                 sender: NoSender(),
                 masterKeys: MasterKeys(masterKey),
-                settings: OrchestratorSettings(bootstrapKey: bootstrap),
+                settings: OrchestratorSettings { $0.bootstrapKey = bootstrap },
                 logger: silence
             )
             try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -127,7 +127,7 @@ struct RunningConsole: Sendable {
                 let (addresses, listening) = AsyncStream.makeStream(of: ListeningAddress.self)
                 let server = HTTPServer(
                     service: orchestrator,
-                    configuration: HTTPServerConfiguration(port: 0),
+                    configuration: HTTPServerConfiguration { $0.port = 0 },
                     metrics: PrometheusMetrics(),
                     console: console,
                     onListening: { listening.yield($0) },

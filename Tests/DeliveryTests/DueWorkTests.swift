@@ -92,7 +92,11 @@ struct DueWorkTests {
 
     @Test("A daemon that runs deletes channels after their grace time, and ends the cards of lost ones")
     func channels() async throws {
-        let settings = OrchestratorSettings(lease: .seconds(20), pollInterval: .milliseconds(20), stretchSize: 2)
+        let settings = OrchestratorSettings {
+            $0.lease = .seconds(20)
+            $0.pollInterval = .milliseconds(20)
+            $0.stretchSize = 2
+        }
         try await withWorld(policy: { $0.channelStorage = .none }, settings: settings) { world in
             try await world.start(delivery: .channel)
             try await world.settle()
@@ -120,7 +124,10 @@ struct DueWorkTests {
 
     @Test("A daemon that runs probes what another has halted, and notices the end of the halt")
     func halt() async throws {
-        let settings = OrchestratorSettings(lease: .seconds(20), pollInterval: .milliseconds(20))
+        let settings = OrchestratorSettings {
+            $0.lease = .seconds(20)
+            $0.pollInterval = .milliseconds(20)
+        }
         try await withWorld(settings: settings) { world in
             try await world.start()
             try await world.crowd(400)
@@ -171,7 +178,7 @@ struct DueWorkTests {
             try await world.follow("d1", token: "aa01")
             let work = DueWork(
                 database: world.database,
-                settings: OrchestratorSettings(pollInterval: .milliseconds(20)),
+                settings: OrchestratorSettings { $0.pollInterval = .milliseconds(20) },
                 logger: world.orchestrator.logger
             )
             let tries = AsyncStream.makeStream(of: Void.self)

@@ -15,7 +15,11 @@ import Testing
 struct EnrolmentTests {
     private static let final = ActivityID(stored: "final")
     /// Two members, or two devices. No turn is over because time passes.
-    private static let stretches = OrchestratorSettings(lease: .seconds(600), stretchSize: 2, uptime: { .zero })
+    private static let stretches = OrchestratorSettings {
+        $0.lease = .seconds(600)
+        $0.stretchSize = 2
+        $0.uptime = { .zero }
+    }
 
     private func register(_ numbers: ClosedRange<Int>, in world: World) async throws {
         for number in numbers { try await world.register("d\(number)", token: "5a0\(number)") }

@@ -181,7 +181,7 @@ struct ExceptionTests {
 
     @Test("A segment whose work fails for our own reasons is left alone longer each time, too")
     func failingWork() async throws {
-        try await withWorld(settings: OrchestratorSettings(jitter: { 1 })) { world in
+        try await withWorld(settings: OrchestratorSettings { $0.jitter = { 1 } }) { world in
             try await world.start()
             try await world.follow("d1", token: "aa01")
             try await world.database.execute("UPDATE activity_types SET policy = '{\"unknown\":1}'")

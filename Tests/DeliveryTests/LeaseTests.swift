@@ -37,7 +37,7 @@ struct LeaseTests {
     @Test("What left under a lease that has run out is stored as long as nobody has taken it, and does not leave again")
     func runOut() async throws {
         // So long that nothing prolongs it meanwhile.
-        try await withWorld(settings: OrchestratorSettings(lease: .seconds(600))) { world in
+        try await withWorld(settings: OrchestratorSettings { $0.lease = .seconds(600) }) { world in
             try await world.start()
             // One slice: before another the worker would look at its lease.
             try await world.crowd(100)

@@ -12,7 +12,10 @@ import Testing
 /// Pauses of an hour and more, so that none ends while a test runs.
 @Suite("The pause after a failure", .timeLimit(.minutes(2)))
 struct PauseTests {
-    private static let settings = OrchestratorSettings(retryCap: .seconds(7_200), jitter: { 1 })
+    private static let settings = OrchestratorSettings {
+        $0.retryCap = .seconds(7_200)
+        $0.jitter = { 1 }
+    }
 
     /// As if so much had failed before that the next pause lasts long.
     private func fail(_ world: World, with outcome: PushOutcome) async throws {

@@ -70,7 +70,7 @@ struct RowWriteTests {
 
     @Test("Several rings cost a few row writes more, whoever rides")
     func rings() async throws {
-        try await withWorld(settings: OrchestratorSettings(ringSize: 2_000)) { world in
+        try await withWorld(settings: OrchestratorSettings { $0.ringSize = 2_000 }) { world in
             let destinations = 20_000
             try await world.start()
             try await world.crowd(destinations)

@@ -16,7 +16,10 @@ struct StartTurnTests {
     /// As many starts as may be on their way at the same time.
     private static let window = StartTurn.batchesAtOnce * StartClaims.batchSize
     /// No turn and no lease is over because time passes.
-    private static let endless = OrchestratorSettings(lease: .seconds(600), uptime: { .zero })
+    private static let endless = OrchestratorSettings {
+        $0.lease = .seconds(600)
+        $0.uptime = { .zero }
+    }
 
     /// Starts an activity for a crowd. When as many starts as possible are on their way, `meanwhile` comes. Then APNs
     /// answers.
@@ -212,9 +215,10 @@ struct StartTurnTests {
     func time() async throws {
         let uptime = Atomic(0)
         let step = Atomic(0)
-        let settings = OrchestratorSettings(uptime: {
+        var settings = OrchestratorSettings()
+        settings.uptime = {
             .seconds(uptime.add(step.load(ordering: .relaxed), ordering: .relaxed).newValue)
-        })
+        }
         try await withWorld(settings: settings) { world in
             let count = 2 * StartClaims.batchSize + 50
             try await world.registerCrowd(count)

@@ -15,7 +15,10 @@ import Testing
 struct TopicAudienceTests {
     private static let final = ActivityID(stored: "final")
     /// Two members, or two devices, or two followers.
-    private static let stretches = OrchestratorSettings(lease: .seconds(600), stretchSize: 2)
+    private static let stretches = OrchestratorSettings {
+        $0.lease = .seconds(600)
+        $0.stretchSize = 2
+    }
 
     private static func audience(_ topics: String..., all: [String] = [], except: [String] = []) -> Audience {
         Audience(

@@ -14,7 +14,10 @@ import Testing
 
 @Suite("The slots of workers", .timeLimit(.minutes(2)))
 struct WorkerSlotTests {
-    private static let settings = OrchestratorSettings(lease: .seconds(1), pollInterval: .milliseconds(20))
+    private static let settings = OrchestratorSettings {
+        $0.lease = .seconds(1)
+        $0.pollInterval = .milliseconds(20)
+    }
 
     /// Three calls end two whole intervals.
     private func passTime(_ slots: WorkerSlots) {

@@ -267,7 +267,7 @@ struct FrontDoorTests {
                 database: database,
                 sender: NoSender(),
                 masterKeys: MasterKeys(.generate()),
-                settings: OrchestratorSettings(bootstrapKey: "first-steps-of-all"),
+                settings: OrchestratorSettings { $0.bootstrapKey = "first-steps-of-all" },
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             )
             let call = Call(api: API(over: orchestrator))

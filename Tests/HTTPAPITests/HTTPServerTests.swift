@@ -13,7 +13,10 @@ import Testing
 struct HTTPServerTests {
     @Test("It tells its addresses, serves on them, and returns when the group shuts down", .timeLimit(.minutes(1)))
     func servesAndStops() async throws {
-        let configuration = HTTPServerConfiguration(port: 0, metricsListener: (host: "127.0.0.1", port: 0))
+        let configuration = HTTPServerConfiguration {
+            $0.port = 0
+            $0.metricsListener = (host: "127.0.0.1", port: 0)
+        }
         try await Self.withServer(RecordingService(), configuration) { group, addresses in
             var urls: [ListeningAddress.Purpose: String] = [:]
             for await address in addresses {
@@ -40,7 +43,10 @@ struct HTTPServerTests {
         .timeLimit(.minutes(1))
     )
     func phonesListener() async throws {
-        let configuration = HTTPServerConfiguration(port: 0, phonesListener: (host: "127.0.0.1", port: 0))
+        let configuration = HTTPServerConfiguration {
+            $0.port = 0
+            $0.phonesListener = (host: "127.0.0.1", port: 0)
+        }
         try await Self.withServer(RecordingService(), configuration) { group, addresses in
             let phones = try #require(await addresses.first { $0.purpose == .phones }).url
             let app = phones + "/v1/apps/com.example.mine"
@@ -73,7 +79,7 @@ struct HTTPServerTests {
 
     @Test("It holds a key to the rate that is configured, and serves health all the same", .timeLimit(.minutes(1)))
     func limitsRates() async throws {
-        var configuration = HTTPServerConfiguration(port: 0)
+        var configuration = HTTPServerConfiguration { $0.port = 0 }
         configuration.requestsPerSecond = 1
         try await Self.withServer(RecordingService(), configuration) { group, addresses in
             var iterator = addresses.makeAsyncIterator()
@@ -97,7 +103,7 @@ struct HTTPServerTests {
         let service = RecordingService()
         service.answer(EventCursor.oldest)
         service.holdReaders()
-        try await Self.withServer(service, HTTPServerConfiguration(port: 0)) { group, addresses in
+        try await Self.withServer(service, HTTPServerConfiguration { $0.port = 0 }) { group, addresses in
             var iterator = addresses.makeAsyncIterator()
             let url = try #require(await iterator.next()).url
             var request = URLRequest(url: try #require(URL(string: url + "/v1/events")))
@@ -118,18 +124,21 @@ struct HTTPServerTests {
     @Test("One that cannot have an address ends, and says which it is", .timeLimit(.minutes(1)))
     func addressTaken() async throws {
         let service = RecordingService()
-        try await Self.withServer(service, HTTPServerConfiguration(port: 0)) { group, addresses in
+        try await Self.withServer(service, HTTPServerConfiguration { $0.port = 0 }) { group, addresses in
             var iterator = addresses.makeAsyncIterator()
             let taken = try #require(await iterator.next())
             let words = "Address already in use"
             await #expect {
-                try await Self.withServer(service, HTTPServerConfiguration(port: taken.port)) { _, _ in }
+                try await Self.withServer(service, HTTPServerConfiguration { $0.port = taken.port }) { _, _ in }
             } throws: { error in
                 "\(error)" == "cannot listen for the API on \(taken.url): \(words)"
             }
             let metrics = (host: taken.host, port: taken.port)
             await #expect {
-                let configuration = HTTPServerConfiguration(port: 0, metricsListener: metrics)
+                let configuration = HTTPServerConfiguration {
+                    $0.port = 0
+                    $0.metricsListener = metrics
+                }
                 try await Self.withServer(service, configuration) { _, _ in }
             } throws: { error in
                 "\(error)" == "cannot listen for metrics on \(taken.url): \(words)"

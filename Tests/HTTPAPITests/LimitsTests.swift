@@ -35,7 +35,7 @@ struct LimitsTests {
 
     @Test("Who sends a head or a body byte by byte is cut off; who asks and waits for the answer is not")
     func slowSenders() async throws {
-        var configuration = HTTPServerConfiguration(port: 0)
+        var configuration = HTTPServerConfiguration { $0.port = 0 }
         // A busy machine must not make an honest caller look like a slow one.
         configuration.connectionTimes = ConnectionTimes(head: .seconds(6), idle: .seconds(6), exchange: .seconds(6))
         try await Self.withServer(configuration) { port in
@@ -63,7 +63,7 @@ struct LimitsTests {
 
     @Test("When it is told to stop, readiness turns red first, and requests are answered meanwhile")
     func drain() async throws {
-        var configuration = HTTPServerConfiguration(port: 0)
+        var configuration = HTTPServerConfiguration { $0.port = 0 }
         configuration.drainDelay = .seconds(8)
         let (ports, listening) = AsyncStream.makeStream(of: Int.self)
         let group = Self.group(configuration, listening)

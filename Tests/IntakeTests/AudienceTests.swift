@@ -157,7 +157,7 @@ struct AudienceTests {
 
     @Test("An erased user is named by no start, however many activities are read at once", arguments: 1...6)
     func erasureOfStarts(atOnce: Int) async throws {
-        try await withWorld(settings: OrchestratorSettings(stretchSize: atOnce)) { world in
+        try await withWorld(settings: OrchestratorSettings { $0.stretchSize = atOnce }) { world in
             try await world.register("d1", token: "5a01", user: "u1")
             for number in 1...5 {
                 let isNamed = number.isMultiple(of: 2)
@@ -310,7 +310,7 @@ struct AudienceTests {
 
     @Test("No transaction writes more of a long list than a part; a request that broke off is completed by its repeat")
     func parts() async throws {
-        try await withWorld(settings: OrchestratorSettings(stretchSize: 2)) { world in
+        try await withWorld(settings: OrchestratorSettings { $0.stretchSize = 2 }) { world in
             try await world.register("d1", token: "5a01")
             try await world.start(to: World.devices("d0", "d6"))
             let request = AudienceRequest(
@@ -356,7 +356,7 @@ struct AudienceTests {
 
     @Test("A long list of which nobody can be started changes nothing")
     func refusedParts() async throws {
-        try await withWorld(settings: OrchestratorSettings(stretchSize: 2)) { world in
+        try await withWorld(settings: OrchestratorSettings { $0.stretchSize = 2 }) { world in
             try await world.start(to: Audience(), alert: nil)
             let request = AudienceRequest(add: World.devices("d1", "d2", "d3"), remove: World.devices("d4", "d5", "d6"))
             await #expect(throws: Problem.alertRequired()) {

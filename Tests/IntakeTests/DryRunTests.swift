@@ -159,7 +159,7 @@ struct DryRunTests {
 
     @Test("Everybody is counted once, page by page: with all, by name, or by user", arguments: [1, 2, 2_000])
     func everybody(pageSize: Int) async throws {
-        try await withWorld(settings: OrchestratorSettings(stretchSize: pageSize)) { world in
+        try await withWorld(settings: OrchestratorSettings { $0.stretchSize = pageSize }) { world in
             try await world.register("d1", token: "a1", user: "u1")
             try await world.register("d2", token: "a2", user: "u1")
             try await world.register("d3", token: "a3", os: "17.4")
@@ -188,7 +188,7 @@ struct DryRunTests {
 
     @Test("Counts are by budget, and cards without a token are named apart", arguments: [1, 2_000])
     func counts(pageSize: Int) async throws {
-        try await withWorld(settings: OrchestratorSettings(stretchSize: pageSize)) { world in
+        try await withWorld(settings: OrchestratorSettings { $0.stretchSize = pageSize }) { world in
             try await world.register("waiting", token: "a1")
             try await world.start(to: World.devices("waiting"))
             try await world.settle()

@@ -93,7 +93,7 @@ struct IntakeLimitTests {
 
     @Test("While nothing is accepted, what is routine is refused before anything is looked up for it; an end waits")
     func refusedAtOnce() async throws {
-        try await withWorld(settings: OrchestratorSettings(intakeLimit: 4)) { world in
+        try await withWorld(settings: OrchestratorSettings { $0.intakeLimit = 4 }) { world in
             for number in 1...6 { try await world.start("a\(number)") }
             let (orchestrator, app) = (world.orchestrator, world.app)
             func change(_ id: String, _ request: UpdateRequest) -> KeyedOperation {
@@ -216,7 +216,7 @@ struct IntakeLimitTests {
 
     @Test("What finds a full intake is refused with 429 and a time; ends and alerts of the same batch are taken")
     func shedding() async throws {
-        let settings = OrchestratorSettings(intakeLimit: 8)
+        let settings = OrchestratorSettings { $0.intakeLimit = 8 }
         try await withWorld(settings: settings) { world in
             for number in 1...20 { try await world.start("a\(number)") }
             let operations = (1...20).map { number -> BatchOperation in

@@ -21,7 +21,7 @@ package func withRegistry(
             database: database,
             sender: NoSender(),
             masterKeys: MasterKeys(.generate()),
-            settings: OrchestratorSettings(bootstrapKey: bootstrapKey),
+            settings: OrchestratorSettings { $0.bootstrapKey = bootstrapKey },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
         let app = BundleID(stored: "com.example.app")

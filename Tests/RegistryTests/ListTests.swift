@@ -95,7 +95,7 @@ struct ListTests {
         arguments: [1, 2, 2_000]
     )
     func cards(rowsOfStatement: Int) async throws {
-        try await withWorld(settings: OrchestratorSettings(stretchSize: rowsOfStatement)) { world in
+        try await withWorld(settings: OrchestratorSettings { $0.stretchSize = rowsOfStatement }) { world in
             try await world.start(to: World.devices("d1"), score: 0)
             try await world.register("d1", token: "aa01")
             try await world.settle()

@@ -82,7 +82,7 @@ struct TopicTests {
 
     @Test("The topics of an app are listed page by page with their followers, not those of other apps")
     func counts() async throws {
-        try await withWorld(settings: OrchestratorSettings(stretchSize: 1)) { world in
+        try await withWorld(settings: OrchestratorSettings { $0.stretchSize = 1 }) { world in
             for number in 1...12 {
                 let user = TopicFollower.user(UserID(stored: "u\(number)"))
                 _ = try await world.orchestrator.putTopics(world.app, of: user, .whole(topics("club")))

@@ -247,6 +247,12 @@ final class Universe {
     func addDaemon() {
         let name = "daemon\(number())"
         let jitter = Jitter(seed: UInt64.random(in: 0...UInt64.max, using: &random))
+        var settings = OrchestratorSettings()
+        settings.ringSize = ringSize
+        settings.jitter = { jitter.next() }
+        settings.uptime = { [apple] in .milliseconds(apple.with { $0.uptime }) }
+        // Only a daemon that is dead finds the database away.
+        settings.pause = { _ in throw CancellationError() }
         daemons.append(
             Daemon(
                 name: name,
@@ -255,13 +261,7 @@ final class Universe {
                 apple: apple,
                 stage: stage,
                 clock: clock,
-                settings: OrchestratorSettings(
-                    ringSize: ringSize,
-                    jitter: { jitter.next() },
-                    uptime: { [apple] in .milliseconds(apple.with { $0.uptime }) },
-                    // Only a daemon that is dead finds the database away.
-                    pause: { _ in throw CancellationError() }
-                )
+                settings: settings
             )
         )
         note("\(name) starts")

@@ -1,48 +1,27 @@
 /// The addresses and limits of the HTTP API.
 package struct HTTPServerConfiguration: Sendable {
     /// The name or address to listen on.
-    package var host: String
+    package var host = "127.0.0.1"
     /// The port to listen on; 0: any free port.
-    package var port: Int
+    package var port = 8080
     /// An extra listener that takes only reports with tickets; nil: none.
     package var phonesListener: (host: String, port: Int)?
     /// An extra listener that serves `/metrics` without a key; nil: none.
     package var metricsListener: (host: String, port: Int)?
     /// The most bytes of a body (1 MiB). A longer one gets 413.
-    package var maximumBodySize: Int
+    package var maximumBodySize = 1 << 20
     /// The most bytes of all header fields together. Above it, the server answers 400 or 431 and closes the connection.
-    package var maximumHeaderSize: Int
+    package var maximumHeaderSize = 16 << 10
     /// The most requests and batch operations of one API key per second; nil: no limit.
     package var requestsPerSecond: Int?
     /// The most connections served at the same time. Further ones wait in the kernel's queue.
-    package var maximumConnections: Int
-    package var connectionTimes: ConnectionTimes
+    package var maximumConnections = 10_000
+    package var connectionTimes = ConnectionTimes()
     /// How long `/health/ready` answers 503 during a shutdown before the listeners close.
-    package var drainDelay: Duration
+    package var drainDelay: Duration = .zero
 
-    package init(
-        host: String = "127.0.0.1",
-        port: Int = 8080,
-        phonesListener: (host: String, port: Int)? = nil,
-        metricsListener: (host: String, port: Int)? = nil,
-        maximumBodySize: Int = 1 << 20,
-        maximumHeaderSize: Int = 16 << 10,
-        requestsPerSecond: Int? = nil,
-        maximumConnections: Int = 10_000,
-        connectionTimes: ConnectionTimes = ConnectionTimes(),
-        drainDelay: Duration = .zero
-    ) {
-        self.host = host
-        self.port = port
-        self.phonesListener = phonesListener
-        self.metricsListener = metricsListener
-        self.maximumBodySize = maximumBodySize
-        self.maximumHeaderSize = maximumHeaderSize
-        self.requestsPerSecond = requestsPerSecond
-        self.maximumConnections = maximumConnections
-        self.connectionTimes = connectionTimes
-        self.drainDelay = drainDelay
-    }
+    /// The defaults, except for what `change` sets.
+    package init(_ change: (inout Self) -> Void = { _ in }) { change(&self) }
 }
 
 /// The timeouts after which the server closes a connection.

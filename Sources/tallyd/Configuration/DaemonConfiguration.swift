@@ -18,7 +18,7 @@ struct DaemonConfiguration: Sendable {
     var pool = Self.usualPool
     var masterKeys: MasterKeys
     var orchestrator = OrchestratorSettings()
-    var http = HTTPServerConfiguration(drainDelay: .seconds(1))
+    var http = HTTPServerConfiguration { $0.drainDelay = .seconds(1) }
     /// Whether the daemon serves the console.
     var servesConsole = true
     var endpoints = APNSEndpoints()

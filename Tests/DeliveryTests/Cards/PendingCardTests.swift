@@ -93,7 +93,7 @@ struct PendingCardTests {
 
     @Test("An end reaches all cards that have not begun, page by page, and none that is gone")
     func endsMany() async throws {
-        try await withWorld(settings: OrchestratorSettings(stretchSize: 1)) { world in
+        try await withWorld(settings: OrchestratorSettings { $0.stretchSize = 1 }) { world in
             try await world.start()
             for number in 1...4 { try await world.follow("d\(number)", token: "aa0\(number)", pending: true) }
             try await world.report("d2", .ended)

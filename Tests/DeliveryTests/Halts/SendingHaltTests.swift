@@ -247,7 +247,7 @@ struct SendingHaltTests {
     func batches() async throws {
         try await withHalt { world in
             let rejected = try #require(try await states(world)["rejected"])
-            let settings = OrchestratorSettings(stretchSize: 10)
+            let settings = OrchestratorSettings { $0.stretchSize = 10 }
             world.recorder.answerAll(with: nil)
             let commits = Mutex(0)
             let dying = world.sibling(
@@ -281,7 +281,8 @@ struct SendingHaltTests {
         try await withHalt { world in
             let rejected = try #require(try await states(world)["rejected"])
             world.recorder.answerAll(with: nil)
-            let halts = world.sibling(settings: OrchestratorSettings(stretchSize: 10)).orchestrator.deliveryStore.halts
+            let settings = OrchestratorSettings { $0.stretchSize = 10 }
+            let halts = world.sibling(settings: settings).orchestrator.deliveryStore.halts
             let scope = HaltScope(app: world.app, environment: .production)
             #expect(try await halts.lift(scope, because: "operator", reviving: true, patience: .zero))
             #expect(try await states(world)["rejected"] == rejected - 10)

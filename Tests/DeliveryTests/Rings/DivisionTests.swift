@@ -15,11 +15,11 @@ import Testing
 struct DivisionTests {
     /// Rings of more than ten are divided, half of them are left to other daemons for long, and leases outlast the
     /// test.
-    private static let smallRings = OrchestratorSettings(
-        lease: .seconds(600),
-        pollInterval: .seconds(600),
-        ringSize: 10
-    )
+    private static let smallRings = OrchestratorSettings {
+        $0.lease = .seconds(600)
+        $0.pollInterval = .seconds(600)
+        $0.ringSize = 10
+    }
 
     private func withSmallRings(_ body: (World) async throws -> Void) async throws {
         try await withWorld(settings: Self.smallRings, body)
@@ -120,7 +120,7 @@ struct DivisionTests {
         "Division in the middle of a lap repeats nothing, forgets nothing, and keeps the alert for who has not heard it"
     )
     func divisionInLap() async throws {
-        try await withWorld(settings: OrchestratorSettings(lease: .seconds(600))) { world in
+        try await withWorld(settings: OrchestratorSettings { $0.lease = .seconds(600) }) { world in
             try await world.start()
             try await world.crowd(40)
             try await world.settle()

@@ -30,7 +30,7 @@ struct RawServer {
         patience: Duration = .seconds(10),
         _ body: (RawServer) async throws -> Void
     ) async throws {
-        var configuration = HTTPServerConfiguration(port: 0)
+        var configuration = HTTPServerConfiguration { $0.port = 0 }
         configuration.connectionTimes = ConnectionTimes(head: patience, idle: patience, exchange: patience)
         let (ports, listening) = AsyncStream.makeStream(of: Int.self)
         let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })

@@ -157,7 +157,7 @@ struct TenancyTests {
                 database: database,
                 sender: NoSender(),
                 masterKeys: MasterKeys(.generate()),
-                settings: OrchestratorSettings(bootstrapKey: "first-steps-of-all"),
+                settings: OrchestratorSettings { $0.bootstrapKey = "first-steps-of-all" },
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             )
             let api = API(over: orchestrator)

@@ -230,12 +230,12 @@ struct RetentionTests {
 
     @Test("It is never kept shorter than events or than starts count, and for ever if so wished")
     func bounds() async throws {
-        var settings = OrchestratorSettings(activityRetention: .seconds(Self.day))
+        var settings = OrchestratorSettings { $0.activityRetention = .seconds(Self.day) }
         try await withWorld(policy: { $0.startBudget.windowSeconds = 9 * 86_400 }, settings: settings) { world in
             try await world.start()
             try await world.end()
             try await world.settle()
-            let forEver = world.sibling(settings: OrchestratorSettings(activityRetention: nil))
+            let forEver = world.sibling(settings: OrchestratorSettings { $0.activityRetention = nil })
             settings.eventRetention = .seconds(14 * Self.day)
             let withEvents = world.sibling(settings: settings)
             try await world.pass(8 * Self.day)

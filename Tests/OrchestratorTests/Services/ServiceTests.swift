@@ -13,7 +13,10 @@ import Testing
 @Suite("Daemons that run", .timeLimit(.minutes(2)))
 struct ServiceTests {
     // A lease that runs out while the machine is busy has its work done twice.
-    private static let settings = OrchestratorSettings(lease: .seconds(20), pollInterval: .milliseconds(20))
+    private static let settings = OrchestratorSettings {
+        $0.lease = .seconds(20)
+        $0.pollInterval = .milliseconds(20)
+    }
 
     /// A daemon's services in a group, as the program runs them.
     private func group(_ world: World) -> ServiceGroup {

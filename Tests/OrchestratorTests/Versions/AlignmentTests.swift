@@ -232,7 +232,11 @@ struct AlignmentTests {
 
     @Test("Each ring takes its own cards off before it sends anything, page by page", arguments: [3, 2_000])
     func rings(pageSize: Int) async throws {
-        let settings = OrchestratorSettings(lease: .seconds(600), ringSize: 10, stretchSize: pageSize)
+        let settings = OrchestratorSettings {
+            $0.lease = .seconds(600)
+            $0.ringSize = 10
+            $0.stretchSize = pageSize
+        }
         try await withWorld(settings: settings) { world in
             try await world.registerVersion()
             try await world.start { $0.contentState["clock"] = "0" }

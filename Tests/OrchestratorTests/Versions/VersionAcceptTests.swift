@@ -136,7 +136,7 @@ struct VersionAcceptTests {
 
     @Test("One follower among many phones of a version holds a state back until its card is gone")
     func lastOfMany() async throws {
-        let settings = OrchestratorSettings(stretchSize: 2)
+        let settings = OrchestratorSettings { $0.stretchSize = 2 }
         try await withWorld(settings: settings) { world in
             try await world.startForBoth(old: "1.4")
             try await world.report("old", .ended)

@@ -253,7 +253,7 @@ struct WithheldTests {
         "A start goes only to devices that decode its attributes and the newest state; the others wait for what they can"
     )
     func starts() async throws {
-        try await withWorld(settings: OrchestratorSettings(stretchSize: 1)) { world in
+        try await withWorld(settings: OrchestratorSettings { $0.stretchSize = 1 }) { world in
             let attributes =
                 #"{"type":"object","properties":{"home":{"type":"string"},"away":{"type":"string"}},"required":["home","away"]}"#
             try await world.registerVersion(attributes: attributes, from: "2.0")

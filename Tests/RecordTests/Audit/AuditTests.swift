@@ -282,7 +282,7 @@ struct AuditTests {
                 )
             }
             func kept(for retention: Duration?) async throws -> Int {
-                let settings = OrchestratorSettings(auditRetention: retention)
+                let settings = OrchestratorSettings { $0.auditRetention = retention }
                 _ = try await ExpiryDuty(store: world.sibling(settings: settings).orchestrator.store)
                     .forgetSome(.auditEntries)
                 return try await entries(world.orchestrator).count

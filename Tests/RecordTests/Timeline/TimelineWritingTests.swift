@@ -200,7 +200,7 @@ struct TimelineWritingTests {
 
     @Test("A shutdown writes what is left")
     func shutdown() async throws {
-        let settings = OrchestratorSettings(pollInterval: .milliseconds(20))
+        let settings = OrchestratorSettings { $0.pollInterval = .milliseconds(20) }
         try await withWorld(settings: settings, isAlive: true) { world in
             try await withThrowingTaskGroup { tasks in
                 let services = ServiceGroup(
