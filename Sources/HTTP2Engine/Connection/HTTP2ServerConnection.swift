@@ -6,7 +6,7 @@ package final class HTTP2ServerConnection {
     package let loop: EventLoop
     /// Counts the connections of its server, from 1.
     package let number: UInt64
-    private let session: any ServerSession
+    private let session: NGHTTP2ServerSession
     private let wire: Wire
     private let makeHandler: (HTTP2ServerConnection) -> any HTTP2ServerHandler
     private let whenClosed: (HTTP2ServerConnection) -> Void
@@ -30,7 +30,7 @@ package final class HTTP2ServerConnection {
         self.number = number
         self.makeHandler = makeHandler
         self.whenClosed = whenClosed
-        let session = try FrameSessions.server(
+        let session = try NGHTTP2ServerSession(
             maximumConcurrentStreams: configuration.maximumConcurrentStreams,
             maximumBody: configuration.maximumRequestBody,
             maximumHeaders: configuration.maximumRequestHeaders

@@ -78,31 +78,3 @@ enum ClientEvent {
     case pong(UInt64)
     case failed(tag: UInt64, failure: HTTP2StreamFailure)
 }
-
-/// The server end of a connection.
-protocol ServerSession: FrameSession {
-    /// Streams that the client opened and that have not ended.
-    var openStreams: Int { get }
-
-    /// Queues a response; false if the stream has ended or was answered before.
-    ///
-    /// - Throws: ``HTTP2Error/Code/invalidRequest`` if a field is not allowed.
-    func respond(
-        stream: Int32,
-        status: Int,
-        fields: [HTTP2Header],
-        body: SharedBytes?
-    ) throws(HTTP2Error) -> Bool
-
-    /// Queues RST_STREAM. Does nothing for an ended stream.
-    func reset(stream: Int32, code: HTTP2ErrorCode)
-
-    /// Queues GOAWAY. Streams above `lastStreamID` (`nil`: the last one seen) are closed without a response.
-    func goAway(lastStreamID: Int32?, code: HTTP2ErrorCode, debugData: [UInt8])
-
-    /// Queues SETTINGS with a new limit of concurrent streams.
-    func setMaximumConcurrentStreams(_ limit: Int)
-
-    /// Delivers the requests that have become complete since the last call, in order.
-    func takeRequests(_ body: (HTTP2Request) -> Void)
-}

@@ -1,4 +1,4 @@
-/// Makes the sessions. Connections, pools and tests only use the protocols.
+/// Makes the sessions of clients. Connections, pools and tests only use the protocol.
 enum FrameSessions {
     /// A client session with its preface and SETTINGS queued.
     ///
@@ -15,18 +15,5 @@ enum FrameSessions {
         case .nghttp2:
             try NGHTTP2ClientSession(maximumBody: maximumBody, maximumHeaders: maximumHeaders, firstStream: firstStream)
         }
-    }
-
-    /// A server session with its SETTINGS queued.
-    static func server(
-        maximumConcurrentStreams: Int,
-        maximumBody: Int,
-        maximumHeaders: Int
-    ) throws(HTTP2Error) -> any ServerSession {
-        try NGHTTP2ServerSession(
-            maximumConcurrentStreams: maximumConcurrentStreams,
-            maximumBody: maximumBody,
-            maximumHeaders: maximumHeaders
-        )
     }
 }

@@ -1,7 +1,7 @@
 import CNGHTTP2
 
 /// The server session on top of libnghttp2.
-final class NGHTTP2ServerSession: ServerSession {
+final class NGHTTP2ServerSession: FrameSession {
     let streams: ServerStreams
     private let session: NGHTTP2Session
 
@@ -30,6 +30,7 @@ final class NGHTTP2ServerSession: ServerSession {
         try session.start(settings, connectionWindow: 1 << 24)
     }
 
+    /// Streams that the client opened and that have not ended.
     var openStreams: Int { streams.open }
 
     var isFinished: Bool { session.isFinished }
@@ -38,6 +39,9 @@ final class NGHTTP2ServerSession: ServerSession {
 
     var hasEvents: Bool { !streams.ready.isEmpty }
 
+    /// Queues a response; false if the stream has ended or was answered before.
+    ///
+    /// - Throws: ``HTTP2Error/Code/invalidRequest`` if a field is not allowed.
     func respond(
         stream: Int32,
         status: Int,
@@ -63,17 +67,20 @@ final class NGHTTP2ServerSession: ServerSession {
         return true
     }
 
+    /// Queues RST_STREAM. Does nothing for an ended stream.
     func reset(stream: Int32, code: HTTP2ErrorCode) {
         guard unsafe StreamKey.slot(session.raw, stream) != nil else { return }
         session.reset(stream: stream, code: code)
     }
 
+    /// Queues GOAWAY. Streams above `lastStreamID` (`nil`: the last one seen) are closed without a response.
     func goAway(lastStreamID: Int32?, code: HTTP2ErrorCode, debugData: [UInt8]) {
         streams.isGoingAway = true
         let last = unsafe lastStreamID ?? nghttp2_session_get_last_proc_stream_id(session.raw)
         session.goAway(lastStreamID: last, code: code, debugData: debugData)
     }
 
+    /// Queues SETTINGS with a new limit of concurrent streams.
     func setMaximumConcurrentStreams(_ limit: Int) {
         let entry = nghttp2_settings_entry(
             settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue),
@@ -91,6 +98,7 @@ final class NGHTTP2ServerSession: ServerSession {
         unsafe try session.nextOutput()
     }
 
+    /// Delivers the requests that have become complete since the last call, in order.
     func takeRequests(_ body: (HTTP2Request) -> Void) {
         var index = 0
         while index < streams.ready.count {

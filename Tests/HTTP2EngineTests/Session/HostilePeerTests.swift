@@ -11,8 +11,8 @@ struct HostilePeerTests {
         return client
     }
 
-    private func server() throws -> any ServerSession {
-        let server = try FrameSessions.server(maximumConcurrentStreams: 100, maximumBody: 1000, maximumHeaders: 1000)
+    private func server() throws -> NGHTTP2ServerSession {
+        let server = try NGHTTP2ServerSession(maximumConcurrentStreams: 100, maximumBody: 1000, maximumHeaders: 1000)
         let begin = RawFrame.preface + RawFrame.settings() + RawFrame.frame(type: 4, flags: 1)
         try begin.withUnsafeBytes { try server.receive($0) }
         while try server.nextOutput() != nil {}
@@ -142,7 +142,7 @@ struct HostilePeerTests {
 
     @Test("bytes that are no HTTP/2 at all are an error for a server")
     func noPreface() throws {
-        let server = try FrameSessions.server(maximumConcurrentStreams: 100, maximumBody: 1000, maximumHeaders: 1000)
+        let server = try NGHTTP2ServerSession(maximumConcurrentStreams: 100, maximumBody: 1000, maximumHeaders: 1000)
         let bytes = Array("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
         let error = #expect(throws: HTTP2Error.self) { try bytes.withUnsafeBytes { try server.receive($0) } }
         #expect(error?.code == .violation)

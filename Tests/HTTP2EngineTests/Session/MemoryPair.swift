@@ -5,7 +5,7 @@ import HTTP2TestSupport
 /// A client's and a server's session with nothing between them.
 final class MemoryPair {
     let client: any ClientSession
-    let server: any ServerSession
+    let server: NGHTTP2ServerSession
     var events: [SessionEvent] = []
     var requests: [HTTP2Request] = []
 
@@ -16,7 +16,7 @@ final class MemoryPair {
             maximumHeaders: 4096,
             firstStream: firstStream
         )
-        server = try FrameSessions.server(
+        server = try NGHTTP2ServerSession(
             maximumConcurrentStreams: limit,
             maximumBody: maximumBody,
             maximumHeaders: 4096
