@@ -12,11 +12,6 @@ struct MetricFamily: Sendable {
     /// The series by label text, without braces.
     var series: [String: any MetricSeries] = [:]
 
-    init(name: String, kind: Kind) {
-        self.name = name
-        self.kind = kind
-    }
-
     /// Appends the metric's help, its type and the lines of its series. With `label`, only the series that have it.
     func render(only label: String? = nil, into text: inout String) {
         let shown = series.filter { labels, _ in label.map { Self.has($0, labels) } ?? true }

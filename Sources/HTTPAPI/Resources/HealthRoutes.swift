@@ -17,17 +17,8 @@ extension Route {
         ]
     }
 
-    /// `/metrics` for a key with the scope `read`. A bound key gets the series of its app.
-    static func metrics(_ metrics: PrometheusMetrics) -> Route {
-        exposition(metrics, .scope(.read))
-    }
-
-    /// `/metrics` on its own listener, without a key.
-    static func openMetrics(_ metrics: PrometheusMetrics) -> Route {
-        exposition(metrics, .open)
-    }
-
-    private static func exposition(_ metrics: PrometheusMetrics, _ access: Access) -> Route {
+    /// `/metrics`. A bound key gets the series of its app.
+    static func metrics(_ metrics: PrometheusMetrics, _ access: Access) -> Route {
         Route(.get, "/metrics", access) { call in
             .text(metrics.render(only: call.principal?.app), type: PrometheusMetrics.contentType)
         }

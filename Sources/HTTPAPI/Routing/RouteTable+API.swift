@@ -10,7 +10,7 @@ extension RouteTable {
     ) -> RouteTable {
         RouteTable(
             Route.health(service, drain)
-                + [Route.metrics(metrics)]
+                + [Route.metrics(metrics, .scope(.read))]
                 + Route.documents
                 + Route.apps(service)
                 + Route.apiKeys(service.registry)

@@ -52,7 +52,7 @@ package struct HTTPServer: Service, CustomStringConvertible {
         let routes = RouteTable.api(service: service, metrics: metrics, limits: limits, drain: drain)
         var listeners = [listener(.api, routes, limits, host: configuration.host, port: configuration.port)]
         if let address = configuration.metricsListener {
-            let routes = RouteTable([.openMetrics(metrics)], metrics: metrics)
+            let routes = RouteTable([.metrics(metrics, .open)], metrics: metrics)
             listeners.insert(listener(.metrics, routes, limits, host: address.host, port: address.port), at: 0)
         }
         if let address = configuration.phonesListener {

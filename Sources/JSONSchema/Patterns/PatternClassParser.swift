@@ -4,11 +4,6 @@ struct PatternClassParser {
     /// After the opening bracket; after ``parse()``, after the closing one.
     private(set) var position: Int
 
-    init(scalars: [Unicode.Scalar], position: Int) {
-        self.scalars = scalars
-        self.position = position
-    }
-
     mutating func parse() throws(PatternError) -> ScalarSet {
         let isNegated = skip("^")
         var sets: [ScalarSet] = []

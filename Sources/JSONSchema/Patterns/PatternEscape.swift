@@ -7,12 +7,6 @@ struct PatternEscape {
     /// The code point, if the escape represents a single one.
     private(set) var value: UInt32?
 
-    init(scalars: [Unicode.Scalar], position: Int, isInClass: Bool) {
-        self.scalars = scalars
-        self.position = position
-        self.isInClass = isInClass
-    }
-
     mutating func parse() throws(PatternError) -> ScalarSet {
         guard let letter = take() else { throw PatternParser.syntax("a backslash stands at the end") }
         switch letter {
