@@ -50,12 +50,8 @@ extension Examination {
         }
         return keys.map { key in
             do throws(CryptographyError) {
-                _ = try SigningKeySeal.open(
-                    key.sealed,
-                    app: key.app,
-                    environment: key.environment,
-                    masterKeys: doctor.store.masterKeys
-                )
+                let seal = SecretSeal.signingKey(key.app, key.environment)
+                _ = try seal.openKey(key.sealed, under: doctor.store.masterKeys)
                 return DoctorCheck("signing_key", of: key.subject, .ok, "key \(key.keyID) is P-256")
             } catch {
                 return Self.check(of: key, error)

@@ -108,7 +108,7 @@ extension Webhooks {
                         SELECT p.transaction_id, p.event_id, p.at FROM (VALUES
                             (transaction_id, event_id, read_at),
                             (\(String(place.transaction))::xid8, \(place.event)::bigint,
-                             greatest(\(PGTimestamp(microseconds: request.since.microseconds)), clock_timestamp() - \(store.settings.eventRetention)))
+                             greatest(\(request.since.stored), clock_timestamp() - \(store.settings.eventRetention)))
                         ) AS p(transaction_id, event_id, at)
                         ORDER BY p.transaction_id, p.event_id LIMIT 1
                     )

@@ -85,12 +85,8 @@ struct ExaminationTests {
             let check = try #require(other.first { $0.check == "signing_key" })
             #expect(check.verdict == .broken)
             #expect(check.finding.contains("TALLY_MASTER_KEY"))
-            let sealed = try SigningKeySeal.seal(
-                "no key",
-                app: world.app,
-                environment: .production,
-                masterKeys: world.orchestrator.masterKeys
-            )
+            let seal = SecretSeal.signingKey(world.app, .production)
+            let sealed = try seal.seal(Array("no key".utf8), under: world.orchestrator.masterKeys)
             try await world.database.execute("UPDATE signing_keys SET private_key_sealed = \(sealed)")
             let broken = try await Self.check("signing_key", world)
             #expect(broken.verdict == .broken)

@@ -53,24 +53,14 @@ struct AppTests {
             _ = try await registry.putApp(app, .production(key: pem))
             let rows = try await registry.database.query("SELECT private_key_sealed FROM signing_keys")
             let sealed = try #require(try rows.single([UInt8].self))
-            let opened = try SigningKeySeal.open(
-                sealed,
-                app: app,
-                environment: .production,
-                masterKeys: registry.masterKeys
-            )
+            let opened = try SecretSeal.signingKey(app, .production).openKey(sealed, under: registry.masterKeys)
             #expect(try opened.pem() == pem)
             #expect(throws: CryptographyError.self) {
-                try SigningKeySeal.open(sealed, app: app, environment: .sandbox, masterKeys: registry.masterKeys)
+                try SecretSeal.signingKey(app, .sandbox).openKey(sealed, under: registry.masterKeys)
             }
             #expect(throws: CryptographyError.self) {
                 let other = BundleID(stored: "com.example.other")
-                return try SigningKeySeal.open(
-                    sealed,
-                    app: other,
-                    environment: .production,
-                    masterKeys: registry.masterKeys
-                )
+                return try SecretSeal.signingKey(other, .production).openKey(sealed, under: registry.masterKeys)
             }
         }
     }

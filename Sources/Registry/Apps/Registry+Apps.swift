@@ -135,12 +135,7 @@ extension Registry {
                 )
                 continue
             }
-            sealed[environment] = try SigningKeySeal.seal(
-                pem,
-                app: id,
-                environment: environment,
-                masterKeys: masterKeys
-            )
+            sealed[environment] = try SecretSeal.signingKey(id, environment).seal(Array(pem.utf8), under: masterKeys)
         }
         if !errors.isEmpty { throw Problem.invalidRequest(errors) }
         return sealed

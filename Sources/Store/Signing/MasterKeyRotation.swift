@@ -52,7 +52,7 @@ struct MasterKeyRotation: Service, CustomStringConvertible {
             "SELECT bundle_id, environment::text, private_key_sealed FROM signing_keys"
         )
         for (app, environment, sealed) in try keyRows.decoded(as: (String, String, [UInt8]).self) {
-            let context = SigningKeySeal.context(BundleID(stored: app), try .stored(environment))
+            let context = try SecretSeal.signingKey(BundleID(stored: app), .stored(environment)).context
             guard let new = resealed(sealed, context, &findings) else { continue }
             // Only what was read: an operator may have replaced it meanwhile.
             findings.resealed += try await database.execute(
@@ -89,7 +89,7 @@ struct MasterKeyRotation: Service, CustomStringConvertible {
             "SELECT team_id, key_id, public_key, token_sealed FROM provider_tokens WHERE token_sealed IS NOT NULL"
         )
         for (team, key, publicKey, sealed) in try tokenRows.decoded(as: (String, String, [UInt8], [UInt8]).self) {
-            let context = ProviderTokenSeal.context(TeamID(stored: team), KeyID(stored: key))
+            let context = SecretSeal.providerToken(TeamID(stored: team), KeyID(stored: key)).context
             guard let new = resealed(sealed, context, &findings) else { continue }
             findings.resealed += try await database.execute(
                 """

@@ -50,7 +50,7 @@ package struct SharedProviderTokens: ProviderTokenStore {
             let result = try body(&issuer, now)
             if issuer.current != current || issuer.keptUntil != keptUntil {
                 let sealed = try issuer.current.map { token throws in
-                    try ProviderTokenSeal.seal(token, of: identity, masterKeys: masterKeys)
+                    try Self.seal(of: identity).seal(Array(token.text.utf8), under: masterKeys)
                 }
                 _ = try await connection.pipeline([
                     row.update(sealed, issuedAt: issuer.current?.issuedAt, keptUntil: issuer.keptUntil),
@@ -64,7 +64,8 @@ package struct SharedProviderTokens: ProviderTokenStore {
     /// A token that does not open was sealed under another master key: a new one takes its place.
     private func open(_ sealed: [UInt8], issuedAt: Timestamp, of identity: SigningIdentity) -> ProviderToken? {
         do {
-            return try ProviderTokenSeal.open(sealed, issuedAt: issuedAt, of: identity, masterKeys: masterKeys)
+            let text = try Self.seal(of: identity).open(sealed, under: masterKeys)
+            return ProviderToken(text: String(decoding: text, as: UTF8.self), issuedAt: issuedAt)
         } catch {
             logger.notice(
                 "a stored provider token does not open and is replaced",
@@ -72,6 +73,10 @@ package struct SharedProviderTokens: ProviderTokenStore {
             )
             return nil
         }
+    }
+
+    private static func seal(of identity: SigningIdentity) -> SecretSeal {
+        .providerToken(identity.teamID, identity.keyID)
     }
 
     private static func metadata(_ identity: SigningIdentity) -> Logger.Metadata {

@@ -74,7 +74,7 @@ package final class SigningIdentities: Sendable {
             if let known, known.sealed == sealed {
                 known.identity.privateKey
             } else {
-                try SigningKeySeal.open(sealed, app: bundleID, environment: environment, masterKeys: masterKeys)
+                try SecretSeal.signingKey(bundleID, environment).openKey(sealed, under: masterKeys)
             }
         let identity = SigningIdentity(
             teamID: TeamID(stored: team),

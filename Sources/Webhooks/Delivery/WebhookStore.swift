@@ -89,11 +89,10 @@ struct WebhookStore: Sendable {
         delivered: Bool,
         _ next: WebhookMessage? = nil
     ) async throws -> Bool {
-        let at = time.map { PGTimestamp(microseconds: $0.microseconds) }
-        return try await database.execute(
+        try await database.execute(
             """
             UPDATE webhooks SET transaction_id = \(String(place.transaction))::xid8, event_id = \(place.event),
-                read_at = coalesce(\(at), clock_timestamp()), message_id = \(next?.id),
+                read_at = coalesce(\(time?.stored), clock_timestamp()), message_id = \(next?.id),
                 message_transaction_id = \(next.map { String($0.end.transaction) })::xid8,
                 message_event_id = \(next?.end.event), failures = 0, failing_since = NULL, next_try_at = NULL,
                 last_error = NULL,

@@ -59,12 +59,8 @@ struct UpgradeTests {
 
     private func writeApp(_ database: Database) async throws {
         let app = BundleID(stored: "com.example.app")
-        let sealed = try SigningKeySeal.seal(
-            P256PrivateKey.generate().pem(),
-            app: app,
-            environment: .production,
-            masterKeys: Self.masterKeys
-        )
+        let pem = try P256PrivateKey.generate().pem()
+        let sealed = try SecretSeal.signingKey(app, .production).seal(Array(pem.utf8), under: Self.masterKeys)
         _ = try await database.pipeline([
             "INSERT INTO apps (bundle_id, team_id) VALUES (\(app.rawValue), 'ABCDE12345')",
             """
