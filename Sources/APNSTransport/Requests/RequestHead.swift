@@ -65,35 +65,17 @@ package struct RequestHead: Sendable, Hashable {
 
     /// `POST /1/apps/<bundle id>/channels`; the body is ``channelCreationBody(storage:)``.
     package static func channelCreation(bundleID: BundleID) -> RequestHead {
-        RequestHead(
-            kind: .channelCreation,
-            app: bundleID,
-            method: "POST",
-            path: channelsPath(bundleID),
-            fields: []
-        )
+        channels(.channelCreation, "POST", bundleID, nil)
     }
 
     /// `GET /1/apps/<bundle id>/channels`.
     package static func channelReading(bundleID: BundleID, channelID: APNSChannelID) -> RequestHead {
-        RequestHead(
-            kind: .channelReading,
-            app: bundleID,
-            method: "GET",
-            path: channelsPath(bundleID),
-            fields: [HTTP2Header("apns-channel-id", channelID.rawValue)]
-        )
+        channels(.channelReading, "GET", bundleID, channelID)
     }
 
     /// `DELETE /1/apps/<bundle id>/channels`.
     package static func channelDeletion(bundleID: BundleID, channelID: APNSChannelID) -> RequestHead {
-        RequestHead(
-            kind: .channelDeletion,
-            app: bundleID,
-            method: "DELETE",
-            path: channelsPath(bundleID),
-            fields: [HTTP2Header("apns-channel-id", channelID.rawValue)]
-        )
+        channels(.channelDeletion, "DELETE", bundleID, channelID)
     }
 
     /// `GET /1/apps/<bundle id>/all-channels`.
@@ -112,7 +94,14 @@ package struct RequestHead: Sendable, Hashable {
         Array(#"{"message-storage-policy":\#(storage.policyNumber),"push-type":"LiveActivity"}"#.utf8)
     }
 
-    private static func channelsPath(_ bundleID: BundleID) -> String {
-        "/1/apps/\(bundleID.rawValue)/channels"
+    private static func channels(
+        _ kind: APNSRequestKind,
+        _ method: String,
+        _ app: BundleID,
+        _ id: APNSChannelID?
+    ) -> RequestHead {
+        let path = "/1/apps/\(app.rawValue)/channels"
+        let fields = id.map { [HTTP2Header("apns-channel-id", $0.rawValue)] } ?? []
+        return RequestHead(kind: kind, app: app, method: method, path: path, fields: fields)
     }
 }
