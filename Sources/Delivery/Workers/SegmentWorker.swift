@@ -158,7 +158,7 @@ struct SegmentWorker: Sendable {
         let scope = HaltScope(app: look.activity.bundleID, environment: look.activity.environment)
         guard let halt = look.activity.halt else { return try await sendAll(look) }
         // A broadcast says nothing of tokens.
-        guard !lease.isChannel, try await room.halts.takeProbe(scope, halt, for: lease, look.progress.range)
+        guard !lease.isChannel, try await room.halts.takeProbe(scope, halt, reviving: (lease, look.progress.range))
         else {
             return .early(halt.wait(jitter: room.settings.jitter()))
         }

@@ -14,13 +14,8 @@ package struct Revival {
     /// The time since which rejected tokens are suspects.
     let suspectFrom: PGTimestamp
     let limit: Int
-    var only: Probe?
-
     /// The ring that a probe is sent to.
-    package struct Probe {
-        let lease: SegmentLease
-        let range: RingRange
-    }
+    var only: (lease: SegmentLease, range: RingRange)?
 
     /// The result of a statement.
     struct Batch: Sendable {

@@ -173,22 +173,12 @@ package final class SendingHalts: Sendable {
 
     // MARK: Probing
 
-    /// Takes the next probe for the worker of a ring, and revives a few of its tokens for it; false if it is too early
-    /// or another has taken it.
+    /// Takes the next probe; false if it is too early, or another has taken it, or the halt is being lifted. For the
+    /// worker of a ring, a few of its tokens are revived.
     package func takeProbe(
         _ scope: HaltScope,
         _ halt: SendingHalt,
-        for lease: SegmentLease,
-        _ range: RingRange
-    ) async throws -> Bool {
-        try await takeProbe(scope, halt, reviving: Revival.Probe(lease: lease, range: range))
-    }
-
-    /// Takes the next probe; false if it is too early, or another has taken it, or the halt is being lifted. `tokens` are revived for it.
-    package func takeProbe(
-        _ scope: HaltScope,
-        _ halt: SendingHalt,
-        reviving tokens: Revival.Probe? = nil
+        reviving ring: (lease: SegmentLease, range: RingRange)? = nil
     ) async throws -> Bool {
         guard halt.probeIn <= .zero else { return false }
         let isTaken = try await database.withTransaction { connection in
@@ -207,12 +197,12 @@ package final class SendingHalts: Sendable {
                 """
             )
             guard let suspectFrom = try rows.single(PGTimestamp.self) else { return false }
-            if let tokens {
+            if let ring {
                 let revival = Revival(
                     scope: scope,
                     suspectFrom: suspectFrom,
                     limit: AnswerWatch.probeSize,
-                    only: tokens
+                    only: ring
                 )
                 _ = try await connection.pipeline(revival.statements)
             }
