@@ -142,7 +142,3 @@ struct Apps: AsyncParsableCommand {
         }
     }
 }
-
-extension PageOptions {
-    var request: PageRequest { PageRequest(limit: limit, cursor: cursor) }
-}

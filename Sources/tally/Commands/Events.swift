@@ -69,16 +69,11 @@ struct Events: AppCommand {
 
 /// Reads events page by page until the last page. Pure.
 struct EventPages {
-    private var cursor: String?
-    private let oldest: Instant?
+    private(set) var cursor: String?
+    /// Earlier events are left out.
+    let oldest: Instant?
     /// Whether the last page was the end of the list.
     private(set) var isAtEnd = false
-
-    /// Starts at a cursor. Leaves out events before `oldest`.
-    init(cursor: String?, oldest: Instant?) {
-        self.cursor = cursor
-        self.oldest = oldest
-    }
 
     /// The next page to request.
     var next: PageRequest { PageRequest(limit: 1_000, cursor: cursor) }

@@ -85,17 +85,13 @@ protocol ProfileCommand: ReportingCommand {
 }
 
 extension ProfileCommand {
-    mutating func run() async throws {
-        do {
-            let environment = ProcessInfo.processInfo.environment.filter { !$0.value.isEmpty }
-            guard let path = Profile.path(environment) else { throw UsageError("Set HOME or TALLY_CONFIG.") }
-            let stored = try ProfileFile(Files.readPrivate(path), path: path)
-            var profiles = stored
-            let text = try change(&profiles, environment)
-            if profiles != stored { try Files.writePrivate(Array((profiles.document.indentedText + "\n").utf8), path) }
-            Terminal.print(text)
-        } catch {
-            throw reported(error)
-        }
+    func carryOut() async throws {
+        let environment = ProcessInfo.processInfo.environment.filter { !$0.value.isEmpty }
+        guard let path = Profile.path(environment) else { throw UsageError("Set HOME or TALLY_CONFIG.") }
+        let stored = try ProfileFile(Files.readPrivate(path), path: path)
+        var profiles = stored
+        let text = try change(&profiles, environment)
+        if profiles != stored { try Files.writePrivate(Array((profiles.document.indentedText + "\n").utf8), path) }
+        Terminal.print(text)
     }
 }

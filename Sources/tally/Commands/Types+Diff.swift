@@ -26,20 +26,16 @@ extension Types {
         var appName: String? { app.app }
         var global: GlobalOptions { app.global }
 
-        mutating func run() async throws {
-            do {
-                let given = try await SchemaFiles.read([file], reading)
-                let report: DiffReport
-                if let later {
-                    report = DiffReport(from: given, to: try await SchemaFiles.read([later], reading))
-                } else {
-                    report = DiffReport(from: try await registered(given.typeName), to: given)
-                }
-                global.format == .json ? Terminal.print(json: report.json) : Terminal.print(report.text)
-                if report.breaksSomething { throw ExitCode.failure }
-            } catch {
-                throw reported(error)
+        func carryOut() async throws {
+            let given = try await SchemaFiles.read([file], reading)
+            let report: DiffReport
+            if let later {
+                report = DiffReport(from: given, to: try await SchemaFiles.read([later], reading))
+            } else {
+                report = DiffReport(from: try await registered(given.typeName), to: given)
             }
+            global.format == .json ? Terminal.print(json: report.json) : Terminal.print(report.text)
+            if report.breaksSomething { throw ExitCode.failure }
         }
 
         private func registered(_ typeName: String) async throws -> ImportedSchemas {

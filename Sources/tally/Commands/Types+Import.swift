@@ -26,18 +26,14 @@ extension Types {
         @Flag(help: "Register it even if it breaks running activities.") var force = false
         @OptionGroup var app: AppOption
 
-        mutating func run() async throws {
-            do {
-                guard print else { return try await run(session()) }
-                let imported = try await reading.schemas(of: files)
-                var fields = ObjectWriter()
-                fields.add("type", imported.typeName)
-                fields.add("attributes_schema", imported.attributes)
-                fields.add("content_state_schema", imported.contentState)
-                global.format == .json ? Terminal.print(json: fields.json) : Terminal.print(fields.json.indentedText)
-            } catch {
-                throw reported(error)
-            }
+        func carryOut() async throws {
+            guard print else { return try await run(session()) }
+            let imported = try await reading.schemas(of: files)
+            var fields = ObjectWriter()
+            fields.add("type", imported.typeName)
+            fields.add("attributes_schema", imported.attributes)
+            fields.add("content_state_schema", imported.contentState)
+            global.format == .json ? Terminal.print(json: fields.json) : Terminal.print(fields.json.indentedText)
         }
 
         func run(_ session: CommandSession) async throws {

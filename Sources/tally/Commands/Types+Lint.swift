@@ -20,14 +20,10 @@ extension Types {
         @Flag(help: "Exit code 1 if anything is doubtful.") var strict = false
         @OptionGroup var global: GlobalOptions
 
-        mutating func run() async throws {
-            do {
-                let report = LintReport(try await SchemaFiles.read(files, reading))
-                global.format == .json ? Terminal.print(json: report.json) : Terminal.print(report.text)
-                if strict, !report.findings.isEmpty { throw ExitCode.failure }
-            } catch {
-                throw reported(error)
-            }
+        func carryOut() async throws {
+            let report = LintReport(try await SchemaFiles.read(files, reading))
+            global.format == .json ? Terminal.print(json: report.json) : Terminal.print(report.text)
+            if strict, !report.findings.isEmpty { throw ExitCode.failure }
         }
     }
 }

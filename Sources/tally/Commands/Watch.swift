@@ -107,22 +107,13 @@ private struct Watching: Sendable {
 
 /// Finds what changed in an activity from one read to the next. Pure.
 struct ActivityWatch {
-    /// A read that differs from the previous one.
-    struct News: Equatable {
-        let activity: ActivityResource
-    }
-
     let untilCurrent: Bool
-    private var last: ActivityResource?
+    private(set) var last: ActivityResource?
 
-    init(untilCurrent: Bool) {
-        self.untilCurrent = untilCurrent
-    }
-
-    /// The news of this read; nil if nothing has changed.
-    mutating func take(_ activity: ActivityResource) -> News? {
+    /// What was read; nil if nothing has changed.
+    mutating func take(_ activity: ActivityResource) -> ActivityResource? {
         defer { last = activity }
-        return activity == last ? nil : News(activity: activity)
+        return activity == last ? nil : activity
     }
 
     /// Whether there is nothing more to wait for.
@@ -134,21 +125,20 @@ struct ActivityWatch {
     }
 }
 
-extension ActivityWatch.News {
+extension ActivityResource {
     /// One line with the state and revision. `activities show` prints the rest.
     func text(at date: Date, style: Style) -> String {
-        let progress = activity.progress
         let time = Instant(unixSeconds: Int64(date.timeIntervalSince1970)).description.dropFirst(11).dropLast()
         let isDone = progress.pending == 0
         let counts = [
             ("pending", progress.pending), ("waiting for token", progress.waitingForToken),
             ("waiting to begin", progress.waitingToBegin), ("dead", progress.dead), ("withheld", progress.withheld),
-            ("starting", activity.starts.pending),
+            ("starting", starts.pending),
         ]
         let others =
             counts.filter { $0.1 > 0 }.map { ", \($0.1) \($0.0)" }.joined()
-            + (activity.starts.enrolling ? ", adding phones" : "")
-        return style.text(String(time), .faint) + "  \(activity.state.rawValue)  revision \(activity.revision)  "
+            + (starts.enrolling ? ", adding phones" : "")
+        return style.text(String(time), .faint) + "  \(state.rawValue)  revision \(revision)  "
             + style.text("\(progress.current) of \(progress.destinations) current", isDone ? .good : .doubtful) + others
     }
 }

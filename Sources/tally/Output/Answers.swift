@@ -21,10 +21,7 @@ extension CommandSession {
 
     /// Prints a page. If more pages follow, also prints to standard error how to get them.
     func show(_ page: Page<some Listable>) {
-        guard !json else {
-            Terminal.print(json: page.json)
-            return
-        }
+        guard !json else { return Terminal.print(json: page.json) }
         Terminal.print(page.table.text(width: format == .wide ? nil : Terminal.outputWidth))
         if let cursor = page.nextCursor { Terminal.printError("More follow: --cursor \(cursor)") }
     }

@@ -49,22 +49,17 @@ struct TimelineText {
             lines.append(style.text("\(name) \(id)", .faint))
         }
         if entry.kind == "accepted", let id = entry.requestID { lines.append(style.text("request \(id)", .faint)) }
-        let first = "  \(time)".padded(to: Self.margin)
+        let first = "  \(time)" + String(repeating: " ", count: max(0, Self.margin - 2 - time.count))
         return lines.enumerated().map { ($0 == 0 ? style.text(first, .faint) : blanks) + $1 }
     }
 
     /// The date, and the time in milliseconds.
     private static func dateAndTime(_ instant: Instant) -> (String, String) {
-        let milliseconds = Instant(microseconds: instant.microseconds - modulo(instant.microseconds, 1_000))
+        let milliseconds = Instant(microseconds: instant.microseconds - instant.microseconds % 1_000)
         let parts = milliseconds.description.dropLast().split(separator: "T")
         guard parts.count == 2 else { return ("", milliseconds.description) }
         let time = String(parts[1])
         return (String(parts[0]), time.contains(".") ? time : time + ".000")
-    }
-
-    private static func modulo(_ value: Int64, _ divisor: Int64) -> Int64 {
-        let remainder = value % divisor
-        return remainder < 0 ? remainder + divisor : remainder
     }
 
     // MARK: Colours
@@ -88,13 +83,6 @@ struct TimelineText {
         case ("push", _), ("refused", _), ("token_died", _), ("schedule_failed", _): .bad
         default: nil
         }
-    }
-
-}
-
-extension String {
-    fileprivate func padded(to width: Int) -> String {
-        self + String(repeating: " ", count: max(0, width - count))
     }
 }
 

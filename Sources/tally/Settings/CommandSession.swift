@@ -44,13 +44,24 @@ protocol ReportingCommand: AsyncParsableCommand {
     var global: GlobalOptions { get }
     /// The app on the command line, if the command has this option.
     var appName: String? { get }
+
+    func carryOut() async throws
 }
 
 extension ReportingCommand {
     var appName: String? { nil }
 
+    /// Carries the command out, and turns errors into messages and exit codes.
+    mutating func run() async throws {
+        do {
+            try await carryOut()
+        } catch {
+            throw reported(error)
+        }
+    }
+
     /// Prints the error. Returns the error to throw for the exit code.
-    func reported(_ error: any Error) -> any Error {
+    private func reported(_ error: any Error) -> any Error {
         // ArgumentParser reports its own errors.
         guard let report = ErrorReport(error) else { return error }
         Terminal.printError(global.format == .json ? report.json.text : report.text)
@@ -85,12 +96,5 @@ extension AppCommand {
 }
 
 extension ClientCommand {
-    /// Finds the server, runs the command, and turns errors into messages and exit codes.
-    mutating func run() async throws {
-        do {
-            try await run(session())
-        } catch {
-            throw reported(error)
-        }
-    }
+    func carryOut() async throws { try await run(session()) }
 }

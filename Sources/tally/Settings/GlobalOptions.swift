@@ -1,3 +1,4 @@
+import APITypes
 import ArgumentParser
 
 /// The options of every command.
@@ -60,6 +61,8 @@ struct PageOptions: ParsableArguments {
 
     @Option(help: "The next_cursor of the page before.")
     var cursor: String?
+
+    var request: PageRequest { PageRequest(limit: limit, cursor: cursor) }
 
     func validate() throws {
         guard (1...1_000).contains(limit) else { throw ValidationError("--limit must be from 1 to 1000.") }

@@ -125,23 +125,13 @@ struct Profile: Equatable {
             guard let wanted else { return nil }
             throw UsageError("There is no file \(path ?? "config.json") with the profile '\(wanted)'.")
         }
-        let document: JSONValue
-        do {
-            document = try JSONValue.parse(bytes)
-        } catch {
-            throw UsageError("\(path) is not valid JSON at byte \(error.offset): \(error.message)")
-        }
-        guard let chosen = wanted ?? document["default"]?.string else { return nil }
-        guard let profile = document["profiles"]?[chosen]?.object else {
-            let names = document["profiles"]?.object?.keys.sorted().joined(separator: ", ") ?? ""
+        let file = try ProfileFile(bytes, path: path)
+        guard let chosen = wanted ?? file.standard else { return nil }
+        guard let profile = file[chosen] else {
+            let names = file.names.joined(separator: ", ")
             throw UsageError("\(path) has no profile '\(chosen)'; it has: \(names.isEmpty ? "none" : names).")
         }
-        return Profile(
-            url: profile["url"]?.string,
-            key: profile["key"]?.string,
-            caFile: profile["ca_file"]?.string,
-            app: profile["app"]?.string
-        )
+        return profile
     }
 
     static func path(_ environment: [String: String]) -> String? {
