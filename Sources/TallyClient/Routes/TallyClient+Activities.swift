@@ -89,8 +89,7 @@ extension TallyClient {
         _ request: AudienceRequest,
         idempotencyKey: String? = nil
     ) async throws(ClientError) -> AudienceCounts {
-        let key = idempotencyKey ?? Self.newIdempotencyKey()
-        let call = APICall.post("/v1/apps/\(app)/activities/\(id)/audience", request, key: key)
+        let call = APICall.post("/v1/apps/\(app)/activities/\(id)/audience", request, key: idempotencyKey)
         return try await answer(AudienceCounts.self, to: call)
     }
 
