@@ -116,11 +116,7 @@ extension Instant {
 /// Reads the ASCII bytes of a time from left to right.
 private struct TimeScanner {
     let bytes: [UInt8]
-    private var index = 0
-
-    init(bytes: [UInt8]) {
-        self.bytes = bytes
-    }
+    var index = 0
 
     var isAtEnd: Bool { index == bytes.count }
 

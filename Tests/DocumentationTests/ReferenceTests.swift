@@ -68,6 +68,7 @@ struct ReferenceTests {
         where !path.hasSuffix("FieldError.swift") {
             let text = try Document(path: path).text()
             for match in text.matches(of: /code: "([a-z_]+)"/) { codes.insert(String(match.output.1)) }
+            for match in text.matches(of: /conflict\(\s*"([a-z_]+)"/) { codes.insert(String(match.output.1)) }
             for match in text.matches(of: /static let [a-zA-Z]+ = "([a-z_]+)"/) { codes.insert(String(match.output.1)) }
         }
         #expect(codes.count > 30)

@@ -132,13 +132,19 @@ extension Problem {
         invalidRequest([FieldError(pointer: pointer, code: code, message: message)])
     }
 
+    /// The same for the field with these names, from the outside in.
+    package static func invalidRequest(
+        at names: [String],
+        code: String = FieldError.invalidValue,
+        _ message: String
+    ) -> Problem {
+        invalidRequest(pointer: JSONPointer(tokens: names), code: code, message: message)
+    }
+
     /// 422: the object or text at the pointer contains the character U+0000 in a text or a field name.
     package static func nul(at pointer: JSONPointer) -> Problem {
-        invalidRequest(
-            pointer: pointer,
-            code: FieldError.invalidValue,
-            message: "A text without the character U+0000 is expected."
-        )
+        let message = "A text without the character U+0000 is expected."
+        return invalidRequest(pointer: pointer, code: FieldError.invalidValue, message: message)
     }
 
     // MARK: Types and content

@@ -1,10 +1,14 @@
 // Every code of 409: the request conflicts with the current state.
 extension Problem {
+    private static func conflict(_ code: String, _ detail: String) -> Problem {
+        Problem(status: 409, code: code, detail: detail)
+    }
+
     // MARK: Apps, types and devices
 
     /// 409: an app with running activities, or with channels at Apple, cannot be deleted. `detail` says which.
     package static func appInUse(_ detail: String) -> Problem {
-        Problem(status: 409, code: "app_in_use", detail: detail)
+        conflict("app_in_use", detail)
     }
 
     /// 409: the new schemas would break running activities. `?force=true` registers them anyway.
@@ -20,19 +24,17 @@ extension Problem {
 
     /// 409: the newest version of a type cannot be retired.
     package static func newestVersion(_ version: Int) -> Problem {
-        Problem(
-            status: 409,
-            code: "newest_version",
-            detail: "Version \(version) is the newest: Tally checks all content against it. Register a newer one first."
+        conflict(
+            "newest_version",
+            "Version \(version) is the newest: Tally checks all content against it. Register a newer one first."
         )
     }
 
     /// 409: the device or user of a push has no device token. `whom` is a noun with its article.
     package static func noDeviceToken(_ whom: String) -> Problem {
-        Problem(
-            status: 409,
-            code: "no_device_token",
-            detail: "No device token is registered for \(whom), or APNs said that it is no longer active."
+        conflict(
+            "no_device_token",
+            "No device token is registered for \(whom), or APNs said that it is no longer active."
         )
     }
 
@@ -40,73 +42,53 @@ extension Problem {
 
     /// 409: the activity runs with other attributes. Attributes never change.
     package static func attributesConflict() -> Problem {
-        Problem(
-            status: 409,
-            code: "attributes_conflict",
-            detail: "An activity with this id runs with other attributes."
-        )
+        conflict("attributes_conflict", "An activity with this id runs with other attributes.")
     }
 
     /// 409: an activity with this id was started differently or has ended.
     package static func activityExists(
         _ detail: String = "An activity with this id was started by another request."
     ) -> Problem {
-        Problem(status: 409, code: "activity_exists", detail: detail)
+        conflict("activity_exists", detail)
     }
 
     /// 409: the end is final.
     package static func activityEnded() -> Problem {
-        Problem(status: 409, code: "activity_ended", detail: "The activity has ended.")
+        conflict("activity_ended", "The activity has ended.")
     }
 
     /// 409: the event is older than the newest accepted event.
     package static func lateEvent() -> Problem {
-        Problem(
-            status: 409,
-            code: "late_event",
-            detail: "'event_time' is older than that of the newest accepted change."
-        )
+        conflict("late_event", "'event_time' is older than that of the newest accepted change.")
     }
 
     // MARK: Channels and schedules
 
     /// 409: the channel's activity still runs.
     package static func channelInUse() -> Problem {
-        Problem(status: 409, code: "channel_in_use", detail: "The channel serves an activity that has not ended.")
+        conflict("channel_in_use", "The channel serves an activity that has not ended.")
     }
 
     /// 409: another reconcile is comparing the channels with Apple's list.
     package static func sweepInProgress() -> Problem {
-        Problem(
-            status: 409,
-            code: "sweep_in_progress",
-            detail: "The channels of this app and environment are being swept just now."
-        )
+        conflict("sweep_in_progress", "The channels of this app and environment are being swept just now.")
     }
 
     /// 409: the schedule has already run, failed or been cancelled.
     package static func scheduleSettled(_ state: ScheduleState) -> Problem {
-        Problem(status: 409, code: "schedule_settled", detail: "The schedule is \(state.rawValue).")
+        conflict("schedule_settled", "The schedule is \(state.rawValue).")
     }
 
     /// 409: an end that waits for silence has no time yet, so it cannot be run early.
     package static func scheduleWaits() -> Problem {
-        Problem(
-            status: 409,
-            code: "schedule_waits",
-            detail: "This end waits until nothing has changed for a time; end the activity instead."
-        )
+        conflict("schedule_waits", "This end waits until nothing has changed for a time; end the activity instead.")
     }
 
     // MARK: Idempotency
 
     /// 409: the key was used before with another body.
     package static func idempotencyKeyReused() -> Problem {
-        Problem(
-            status: 409,
-            code: "idempotency_key_reused",
-            detail: "This Idempotency-Key was used with another body."
-        )
+        conflict("idempotency_key_reused", "This Idempotency-Key was used with another body.")
     }
 
     /// 409: the first request with this key is still running.

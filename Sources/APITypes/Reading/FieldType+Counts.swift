@@ -10,15 +10,9 @@ extension FieldType where Value == [String: Int] {
                 counts[key] = count
             }
             return counts
-        } write: {
-            .counts($0)
+        } write: { counts in
+            let fields = counts.sorted { $0.key < $1.key }.map { ($0.key, JSONValue.number(JSONNumber($0.value))) }
+            return .object(JSONObject(fields))
         }
-    }
-}
-
-extension JSONValue {
-    /// An object of whole numbers, sorted by name.
-    static func counts(_ counts: [String: Int]) -> JSONValue {
-        .object(JSONObject(counts.sorted { $0.key < $1.key }.map { ($0.key, .number(JSONNumber($0.value))) }))
     }
 }

@@ -123,12 +123,3 @@ extension FieldType {
         map("One of 'production', 'sandbox'", { APNSEnvironment(rawValue: $0) }, name: { $0.rawValue }, of: element)
     }
 }
-
-extension JSONValue {
-    static func byEnvironment(_ values: [APNSEnvironment: some APIValue]) -> JSONValue {
-        var fields = ObjectWriter()
-        fields.add("production", values[.production])
-        fields.add("sandbox", values[.sandbox])
-        return fields.json
-    }
-}

@@ -78,35 +78,25 @@ package struct AudienceRequest: Sendable, Hashable {
     }
 }
 
-extension AudienceRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let add = reader.optional("add", .object(Audience.self))
-        let remove = reader.optional("remove", .object(Audience.self))
-        if !reader.has("add"), !reader.has("remove") {
-            reader.refuse(code: FieldError.missing, message: "'add' or 'remove' is required.")
-        }
-        if remove?.narrowsTopics == true {
-            reader.refuse(
-                "remove",
-                code: FieldError.conflict,
-                message: "'remove' takes 'topics' alone, whatever narrowed them."
-            )
-        }
-        let alert = reader.optional("alert", .object(AlertContent.self))
-        if reader.has("alert"), !reader.has("add") {
-            reader.refuse("alert", code: FieldError.conflict, message: "'alert' is for devices that 'add' adds.")
-        }
-        guard reader.finish() else { return nil }
-        self.init(add: add, remove: remove, alert: alert)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("add", add)
-        fields.add("remove", remove)
-        fields.add("alert", alert)
-        return fields.json
-    }
+extension AudienceRequest: APIRequest, FieldwiseValue {
+    package static let fields = Fields(
+        .optional("add", \.add, .object(Audience.self)),
+        .optional("remove", \.remove, .object(Audience.self)),
+        .optional("alert", \.alert, .object(AlertContent.self)),
+        rule: { reader in
+            if !reader.has("add"), !reader.has("remove") {
+                reader.refuse(code: FieldError.missing, message: "'add' or 'remove' is required.")
+            }
+            if reader.peek("remove", .object(Audience.self))?.narrowsTopics == true {
+                let message = "'remove' takes 'topics' alone, whatever narrowed them."
+                reader.refuse("remove", code: FieldError.conflict, message: message)
+            }
+            if reader.has("alert"), !reader.has("add") {
+                reader.refuse("alert", code: FieldError.conflict, message: "'alert' is for devices that 'add' adds.")
+            }
+        },
+        make: Self.init
+    )
 }
 
 /// The number of devices that an audience reaches now.

@@ -84,13 +84,9 @@ extension AudienceMember: APIAnswer {
     }
 
     package var json: JSONValue {
-        var fields = ObjectWriter()
-        switch name {
-        case .user(let id): fields.add("user_id", id.rawValue)
-        case .device(let id): fields.add("device_id", id.rawValue)
-        }
-        fields.add("known", isKnown)
-        return fields.json
+        var object = name.json.object ?? JSONObject()
+        object["known"] = .bool(isKnown)
+        return .object(object)
     }
 }
 

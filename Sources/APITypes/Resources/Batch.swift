@@ -115,33 +115,20 @@ extension BatchOperation {
     }
 
     package var json: JSONValue {
+        let parts: (op: Op, id: String, device: DeviceID?, body: JSONValue) =
+            switch work {
+            case .start(let id, let request): (.start, id.rawValue, nil, request.json)
+            case .update(let id, let request): (.update, id.rawValue, nil, request.json)
+            case .end(let id, let request): (.end, id.rawValue, nil, request.json)
+            case .device(let id, let request): (.device, id.rawValue, nil, request.json)
+            case .subscription(let id, let device, let request): (.subscription, id.rawValue, device, request.json)
+            }
         var fields = ObjectWriter()
-        let body: JSONValue
-        switch work {
-        case .start(let id, let request):
-            fields.add("op", Op.start.rawValue)
-            fields.add("id", id.rawValue)
-            body = request.json
-        case .update(let id, let request):
-            fields.add("op", Op.update.rawValue)
-            fields.add("id", id.rawValue)
-            body = request.json
-        case .end(let id, let request):
-            fields.add("op", Op.end.rawValue)
-            fields.add("id", id.rawValue)
-            body = request.json
-        case .device(let id, let request):
-            fields.add("op", Op.device.rawValue)
-            fields.add("id", id.rawValue)
-            body = request.json
-        case .subscription(let id, let device, let request):
-            fields.add("op", Op.subscription.rawValue)
-            fields.add("id", id.rawValue)
-            fields.add("device_id", device.rawValue)
-            body = request.json
-        }
+        fields.add("op", parts.op.rawValue)
+        fields.add("id", parts.id)
+        fields.add("device_id", parts.device?.rawValue)
         fields.add("idempotency_key", idempotencyKey)
-        fields.add("body", body)
+        fields.add("body", parts.body)
         return fields.json
     }
 }

@@ -190,7 +190,7 @@ extension ChangeAnswer: APIAnswer {
         case .accepted(let activityID, let revision, let timestamp, let unchanged):
             fields.add("activity_id", activityID.rawValue)
             fields.add("revision", revision)
-            fields.add("timestamp", .orNull(timestamp))
+            fields.add("timestamp", timestamp.map { JSONValue.number(JSONNumber($0)) } ?? .null)
             if unchanged { fields.add("unchanged", true) }
         case .scheduled(let scheduleID):
             fields.add("schedule_id", scheduleID)

@@ -37,13 +37,7 @@ package enum DoctorVerdict: String, Sendable, Hashable, CaseIterable, Comparable
 
     package static func < (left: DoctorVerdict, right: DoctorVerdict) -> Bool { left.rank < right.rank }
 
-    private var rank: Int {
-        switch self {
-        case .ok: 0
-        case .warning: 1
-        case .broken: 2
-        }
-    }
+    private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }
 
 /// One check and its result.

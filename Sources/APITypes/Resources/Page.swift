@@ -53,11 +53,8 @@ package struct PageRequest: Sendable, Hashable {
             return
         }
         guard let number = Int(limit), (1...Self.maximumLimit).contains(number) else {
-            throw .invalidRequest(
-                pointer: JSONPointer().appending("limit"),
-                code: FieldError.outOfRange,
-                message: "A number from 1 to \(Self.maximumLimit) is expected."
-            )
+            let message = "A number from 1 to \(Self.maximumLimit) is expected."
+            throw .invalidRequest(at: ["limit"], code: FieldError.outOfRange, message)
         }
         self.init(limit: number, cursor: cursor)
     }

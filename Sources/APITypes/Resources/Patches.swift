@@ -34,11 +34,13 @@ package struct SigningKeyPatch: Sendable, Hashable {
 }
 
 extension AppPatch: APIRequest {
+    private static let keys = FieldType<[APNSEnvironment: SigningKeyPatch]>.byEnvironment(.object(SigningKeyPatch.self))
+
     package init?(reader: inout ObjectReader) {
         let teamID = reader.optional("team_id", .teamID)
         let channelsExclusive = reader.optional("channels_exclusive", .bool)
         let channelPool = reader.optional("channel_pool", AppRequest.channelPools)
-        let environments = reader.optional("environments", .byEnvironment(.object(SigningKeyPatch.self)))
+        let environments = reader.optional("environments", Self.keys)
         for key in ["team_id", "environments"] { reader.refuseNull(key) }
         for (name, value) in reader.object["environments"]?.object?.entries ?? [] where value.isNull {
             reader.refuse("environments", code: FieldError.invalidValue, message: "'\(name)' cannot be removed.")
@@ -57,7 +59,7 @@ extension AppPatch: APIRequest {
         fields.add("team_id", teamID?.rawValue)
         fields.add("channels_exclusive", channelsExclusive)
         fields.add("channel_pool", channelPool)
-        if !environments.isEmpty { fields.add("environments", .byEnvironment(environments)) }
+        if !environments.isEmpty { fields.add("environments", Self.keys.write(environments)) }
         return fields.json
     }
 }

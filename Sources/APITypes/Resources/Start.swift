@@ -110,10 +110,3 @@ extension StartAnswer: APIAnswer, FieldwiseValue {
         make: Self.init
     )
 }
-
-extension JSONValue {
-    /// A number, or an explicit `null` for a required field whose value is not known yet.
-    static func orNull(_ number: Int64?) -> JSONValue {
-        number.map { .number(JSONNumber($0)) } ?? .null
-    }
-}
