@@ -9,31 +9,11 @@ package struct EventRecord: Sendable, Hashable {
     package let cursor: EventCursor
     package let at: Instant
     package let kind: Event.Kind
-    package let app: BundleID?
-    package let environment: APNSEnvironment?
-    package let activity: ActivityID?
-    package let device: DeviceID?
-    package let detail: JSONObject
-
-    package init(
-        cursor: EventCursor,
-        at: Instant,
-        kind: Event.Kind,
-        app: BundleID? = nil,
-        environment: APNSEnvironment? = nil,
-        activity: ActivityID? = nil,
-        device: DeviceID? = nil,
-        detail: JSONObject = [:]
-    ) {
-        self.cursor = cursor
-        self.at = at
-        self.kind = kind
-        self.app = app
-        self.environment = environment
-        self.activity = activity
-        self.device = device
-        self.detail = detail
-    }
+    package var app: BundleID?
+    package var environment: APNSEnvironment?
+    package var activity: ActivityID?
+    package var device: DeviceID?
+    package var detail: JSONObject = [:]
 
     /// Its form in the HTTP API.
     package var resource: EventResource {
@@ -57,12 +37,6 @@ package struct EventPage: Sendable {
     package let next: EventCursor
     /// Whether it reaches as far as the order of events is final.
     package let isLast: Bool
-
-    package init(events: [EventRecord], next: EventCursor, isLast: Bool) {
-        self.events = events
-        self.next = next
-        self.isLast = isLast
-    }
 }
 
 /// Which events a reader wants; what is nil does not matter.

@@ -17,14 +17,14 @@ package struct EventStore: Sendable {
     /// It looks at a bounded number of rows. A page that is not the last may so be short or empty; reading goes on at
     /// its ``EventPage/next``.
     package func page(after cursor: EventCursor, matching filter: EventFilter, limit: Int) async throws -> EventPage {
-        let found = try Self.read(try await database.query(Self.query(after: cursor, of: filter.app)))
+        let found = try Self.read(try await database.query(Self.query(from: cursor, ">", "ASC", of: filter.app)))
         let end = found.isLast ? max(found.bound, cursor) : found.events.last?.cursor ?? found.bound
         return filter.page(of: found.events, limit: limit, end: end, isLast: found.isLast)
     }
 
     /// The same backwards: the events before a place, the newest first.
     func page(before cursor: EventCursor, matching filter: EventFilter, limit: Int) async throws -> EventPage {
-        let found = try Self.read(try await database.query(Self.query(before: cursor, of: filter.app)))
+        let found = try Self.read(try await database.query(Self.query(from: cursor, "<", "DESC", of: filter.app)))
         let end = found.events.last?.cursor ?? .oldest
         return filter.page(of: found.events, limit: limit, end: end, isLast: found.isLast)
     }
@@ -73,14 +73,6 @@ package struct EventStore: Sendable {
 
     /// One statement has one snapshot, so the bound and the events belong together. If the last row belongs to another
     /// app, it is returned all the same, because reading goes on behind it.
-    private static func query(after cursor: EventCursor, of app: BundleID?) -> Query {
-        query(from: cursor, ">", "ASC", of: app)
-    }
-
-    private static func query(before cursor: EventCursor, of app: BundleID?) -> Query {
-        query(from: cursor, "<", "DESC", of: app)
-    }
-
     private static func query(
         from cursor: EventCursor,
         _ sign: StaticString,

@@ -3,11 +3,11 @@ import ActivityModel
 import HTTPTypes
 import JSON
 import Registry
+import Store
 import Testing
 
 @testable import HTTPAPI
-import Record
-import Store
+@testable import Record
 
 @Suite("The route of events")
 struct EventRouteTests {
