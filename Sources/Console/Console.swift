@@ -49,7 +49,7 @@ package struct Console: Sendable {
 
     private func carryOut(_ route: ConsoleRoute, _ visit: Visit) async -> ConsoleAnswer {
         guard visit.isRenewal else { return await Self.answer(route, visit) }
-        let key = Renewals.Key(address: visit.address, scopes: visit.owner.scopes, app: visit.owner.app)
+        let key = Renewals.Key(address: visit.request.address, scopes: visit.owner.scopes, app: visit.owner.app)
         var shared = visit
         shared.formToken = .shared
         let answer = await renewals.answer(key, now: visit.now) { [shared] in await Self.answer(route, shared) }

@@ -14,9 +14,7 @@ struct MetricSamples: Sendable {
 
     func all(_ name: String) -> [Sample] { samples.filter { $0.name == name } }
 
-    func sum(_ name: String, where matches: (Sample) -> Bool = { _ in true }) -> Double {
-        all(name).filter(matches).reduce(0) { $0 + $1.value }
-    }
+    func sum(_ name: String) -> Double { all(name).reduce(0) { $0 + $1.value } }
 
     /// `name{label="value",…} number`
     private static func sample(_ line: Substring) -> Sample? {

@@ -30,7 +30,9 @@ struct Entrance: Sendable {
     ) async -> ConsoleAnswer {
         guard let session else {
             // A strict cookie does not come along with a link from another site. Asking again from here brings it.
-            if request.method == "GET", request.fields.fetchSite == "cross-site" { return ErrorPage.again(request) }
+            if request.method == "GET", request.fields.fetchSite == "cross-site" {
+                return ErrorPage.alone(status: 200, "One moment.", refreshAfter: 0)
+            }
             return refuse()
         }
         let owner: KeyOwner?
@@ -81,7 +83,7 @@ struct Entrance: Sendable {
             token: FormToken(text: seal.formToken(for: visitor)),
             message: message,
             link: isOwnForm ? form["link"] ?? query["link"] : nil,
-            next: isOwnForm ? form["next"] ?? query["next"] : address,
+            next: isOwnForm ? form["next"] ?? query["next"] : request.address,
             kept: isOwnForm ? form.all(SignInPage.keptName) : request.method == "POST" ? SignInPage.keep(form) : []
         )
         var answer = ConsoleAnswer.page(page.html, status: status)
@@ -174,8 +176,6 @@ struct Entrance: Sendable {
     private func cookie(_ name: String, _ value: String, lasting seconds: Int64) -> String {
         "\(name)=\(value); Path=/; HttpOnly; SameSite=Strict; Max-Age=\(seconds)" + (request.isSecure ? "; Secure" : "")
     }
-
-    private var address: String { request.query.isEmpty ? request.path : request.path + "?" + request.query }
 }
 
 /// The token in every form, which another site cannot know.

@@ -18,9 +18,6 @@ struct Visit: Sendable {
     /// Whether the browser asks for the live parts of a page that it shows.
     var isRenewal: Bool { request.method == "GET" && query[Renewals.parameter] != nil }
 
-    /// The path and query of this page.
-    var address: String { request.query.isEmpty ? request.path : request.path + "?" + request.query }
-
     func allows(_ scope: Scope) -> Bool { owner.allows(scope) }
 
     /// Gets a resource from the API.

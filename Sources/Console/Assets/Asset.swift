@@ -5,28 +5,16 @@ struct Asset: Sendable {
     let address: Address
     let answer: ConsoleAnswer
 
-    private init(_ address: (String) -> Address?, type: String, _ bytes: [UInt8]) {
+    private init(_ suffix: String, type: String, _ bytes: [UInt8]) {
         let hash = Base64URL.encode(Array(SHA256.hash(bytes).prefix(9)))
-        // The closures below name addresses within the console, so they are never nil.
-        self.address = address(hash) ?? Address("/console")
+        // An address within the console is never nil.
+        address = Address(returningTo: "/console/assets/\(hash).\(suffix)") ?? Address("/console")
         answer = ConsoleAnswer(status: 200, type: type, body: .bytes(bytes), cache: .forever)
     }
 
-    static let style = Asset(
-        { Address(returningTo: "/console/assets/\($0).css") },
-        type: "text/css; charset=utf-8",
-        PackageResources.console_css
-    )
-    static let script = Asset(
-        { Address(returningTo: "/console/assets/\($0).js") },
-        type: "text/javascript; charset=utf-8",
-        PackageResources.console_js
-    )
-    static let icon = Asset(
-        { Address(returningTo: "/console/assets/\($0).svg") },
-        type: "image/svg+xml",
-        PackageResources.icon_svg
-    )
+    static let style = Asset("css", type: "text/css; charset=utf-8", PackageResources.console_css)
+    static let script = Asset("js", type: "text/javascript; charset=utf-8", PackageResources.console_js)
+    static let icon = Asset("svg", type: "image/svg+xml", PackageResources.icon_svg)
 
     static func at(_ path: String) -> Asset? { [style, script, icon].first { $0.address.text == path } }
 }

@@ -15,13 +15,7 @@ struct HTML: Sendable, ExpressibleByStringInterpolation {
         text.appendEscaped(plain)
     }
 
-    init(joining parts: [HTML], separator: HTML = "") {
-        text = parts.map(\.text).joined(separator: separator.text)
-    }
-
-    static let empty: HTML = ""
-
-    static func += (left: inout HTML, right: HTML) { left.text += right.text }
+    init(joining parts: [HTML]) { text = parts.map(\.text).joined() }
 
     /// Collects the literals and the escaped values of one interpolation.
     struct Interpolation: StringInterpolationProtocol {

@@ -7,7 +7,7 @@ import JSON
 enum ChangePage {
     static func show(_ visit: Visit) async throws -> ConsoleAnswer {
         let subject = try await Subject(visit)
-        return subject.page(state: subject.activity.contentState, options: "")
+        return subject.page(state: subject.activity.contentState)
     }
 
     static func take(_ visit: Visit) async throws -> ConsoleAnswer {
@@ -18,7 +18,7 @@ enum ChangePage {
             return try await subject.send(request, key: form["key"])
         }
         guard let state = subject.state(form) else {
-            return subject.page(state: subject.activity.contentState, options: "", status: 422) {
+            return subject.page(state: subject.activity.contentState, status: 422) {
                 Parts.note(.bad, "The content state is not a JSON object.")
             }
         }
@@ -26,13 +26,11 @@ enum ChangePage {
         do {
             let plan = try await visit.send("POST", subject.path.with(["dry_run": "true"]), request)
             let answer = try DryRunAnswer(json: plan)
-            return subject.page(state: state, options: Self.options(form)) {
+            return subject.page(state: state) {
                 DryRunDrawing(answer: answer).html + subject.confirmation(request, visit, answer)
             }
         } catch let problem as Problem where (400..<500).contains(problem.status) {
-            return subject.page(state: state, options: Self.options(form), status: problem.status) {
-                Parts.problem(problem)
-            }
+            return subject.page(state: state, status: problem.status) { Parts.problem(problem) }
         }
     }
 
@@ -52,8 +50,6 @@ enum ChangePage {
     }
 
     /// The inputs beside the content state, as they were sent.
-    private static func options(_ form: FormFields) -> HTML { optionInputs(form) }
-
     fileprivate static func optionInputs(_ form: FormFields) -> HTML {
         let urgencies = ["", "routine", "notable", "critical"].html { word in
             let selected: HTML = word == form["urgency"] ?? "" ? " selected" : ""
@@ -113,7 +109,7 @@ enum ChangePage {
                 )
             } catch let problem as Problem where (400..<500).contains(problem.status) {
                 let state = request["content_state"]?.object ?? activity.contentState
-                return page(state: state, options: "", status: problem.status) { Parts.problem(problem) }
+                return page(state: state, status: problem.status) { Parts.problem(problem) }
             }
         }
 
@@ -127,8 +123,7 @@ enum ChangePage {
                 """
         }
 
-        func page(state: JSONObject, options: HTML, status: Int = 200, _ outcome: () -> HTML = { "" }) -> ConsoleAnswer
-        {
+        func page(state: JSONObject, status: Int = 200, _ outcome: () -> HTML = { "" }) -> ConsoleAnswer {
             let room = Address("/console/activity", ["app": choice.id, "id": id])
             let inputs: HTML =
                 form.map { $0.html(state) } ?? """
@@ -143,7 +138,7 @@ enum ChangePage {
                 <form method="post" class="fields">\(visit.formToken.html)
                 \(inputs)
                 <hr>
-                \(options.text.isEmpty ? ChangePage.optionInputs(visit.form) : options)
+                \(ChangePage.optionInputs(visit.form))
                 <div class="span"><button class="main">Try it</button> <span class="hint">A dry run: nothing is sent yet.</span></div>
                 </form>
                 """,

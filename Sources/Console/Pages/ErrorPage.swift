@@ -33,11 +33,6 @@ enum ErrorPage {
         return answer
     }
 
-    /// Lets the browser ask again from here, so that it sends its cookie.
-    static func again(_ request: ConsoleRequest) -> ConsoleAnswer {
-        alone(status: 200, "One moment.", refreshAfter: 0)
-    }
-
     static func within(_ visit: Visit, status: Int, _ text: String) -> ConsoleAnswer {
         Layout(visit: visit, title: heading(status), place: .now).page(
             "<h1>\(heading(status))</h1><p class=\"lead\">\(text)</p>",

@@ -3,15 +3,10 @@ import ActivityModel
 
 /// Where sending is halted, why, and how to resume it.
 enum HaltsPage {
-    /// A halt of any app, as the metrics know it.
-    struct Place: Hashable {
-        let app: String
-        let environment: String
-    }
-
-    static func places(in metrics: MetricSamples) -> [Place] {
+    /// The halts of all apps, as the metrics know them.
+    static func places(in metrics: MetricSamples) -> [(app: String, environment: String)] {
         metrics.all("tally_sending_halted").filter { $0.value > 0 }.map {
-            Place(app: $0.labels["app"] ?? "", environment: $0.labels["environment"] ?? "")
+            (app: $0.labels["app"] ?? "", environment: $0.labels["environment"] ?? "")
         }
     }
 

@@ -40,21 +40,15 @@ enum PhonesPage {
 
     private static func find(_ text: String, _ visit: Visit, _ app: String) async throws -> Found {
         let path: APIPath = "/v1/apps/\(app)/devices"
-        if text.hasPrefix("user:") || text.isEmpty {
-            let user = text.isEmpty ? nil : String(text.dropFirst(5))
+        let user = text.hasPrefix("user:") ? String(text.dropFirst(5)) : nil
+        // The API says what is no token.
+        let token = text.hasPrefix("token:") ? String(text.dropFirst(6)) : nil
+        if text.isEmpty || user != nil || token != nil {
             let page = try await visit.get(
-                path.with(["user_id": user, "limit": "50", "cursor": visit.query["cursor"]]),
+                path.with(["user_id": user, "token": token, "limit": "50", "cursor": visit.query["cursor"]]),
                 as: Page<DeviceResource>.self
             )
             return Found(devices: page.items, next: page.nextCursor)
-        }
-        if text.hasPrefix("token:") {
-            // The API says what is no token.
-            let page = try await visit.get(
-                path.with(["token": String(text.dropFirst(6)), "limit": "50", "cursor": visit.query["cursor"]]),
-                as: Page<DeviceResource>.self
-            )
-            return Found(devices: page.items, next: page.nextCursor, note: nil)
         }
         let word = text.hasPrefix("device:") ? String(text.dropFirst(7)) : text
         do {

@@ -63,6 +63,9 @@ package struct ConsoleRequest: Sendable {
         self.now = now
     }
 
+    /// The path and query.
+    var address: String { query.isEmpty ? path : path + "?" + query }
+
     /// Whether the browser's connection is encrypted, as far as the daemon can tell.
     var isSecure: Bool { fields.forwardedProtocol?.lowercased() == "https" }
 
