@@ -4,11 +4,11 @@ import DeliveryStore
 import JSON
 import OrchestratorTestSupport
 import Postgres
-import Registry
 import Testing
 
 @testable import Intake
 @testable import Orchestrator
+@testable import Registry
 @testable import Store
 
 @Suite("Audiences by topic", .timeLimit(.minutes(2)))

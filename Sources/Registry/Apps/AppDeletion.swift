@@ -21,9 +21,11 @@ struct AppDeletion {
     ///   deleted.
     func run() async throws {
         try await database.withTransaction { try await begin(on: $0) }
-        for part in [devices, pushes, topics] {
+        // The pushes are those to tokens that the caller named, the topics those of users: others go with the devices.
+        for table in ["devices", "pushes", "topic_follows"] {
             // Rows that others hold and new rows go with the app. A part lacks those that others change while they are
             // being locked.
+            let part = deletion(from: table)
             while try await database.withYieldingTransaction({ try await $0.execute(part) }) > Self.rowsAtOnce / 2 {}
         }
         try await keeper.deleteActivities(of: app)
@@ -62,16 +64,6 @@ struct AppDeletion {
             throw Problem.appInUse("Channels of this app still exist at Apple.")
         }
     }
-
-    // MARK: In parts
-
-    private var devices: Query { deletion(from: "devices") }
-
-    /// The pushes to tokens that the caller named.
-    private var pushes: Query { deletion(from: "pushes") }
-
-    /// Topics of users. The topics of devices are gone with the devices.
-    private var topics: Query { deletion(from: "topic_follows") }
 
     private func deletion(from table: String) -> Query {
         """

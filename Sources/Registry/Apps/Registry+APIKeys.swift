@@ -16,11 +16,7 @@ extension Registry {
             if let app = request.bundleID {
                 let rows = try await connection.query("SELECT 1 FROM apps WHERE bundle_id = \(app.rawValue)")
                 if rows.isEmpty {
-                    throw Problem.invalidRequest(
-                        pointer: JSONPointer(tokens: ["bundle_id"]),
-                        code: FieldError.invalidValue,
-                        message: "This app does not exist."
-                    )
+                    throw Problem.invalidRequest(at: ["bundle_id"], "This app does not exist.")
                 }
             }
             let rows = try await connection.query(

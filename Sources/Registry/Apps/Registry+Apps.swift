@@ -67,11 +67,8 @@ extension Registry {
                 throw Problem.notFound("the app")
             }
             if app.environments.isEmpty {
-                throw Problem.invalidRequest(
-                    pointer: JSONPointer().appending("environments"),
-                    code: FieldError.missing,
-                    message: "an app needs at least one environment with its key"
-                )
+                let message = "an app needs at least one environment with its key"
+                throw Problem.invalidRequest(at: ["environments"], code: FieldError.missing, message)
             }
             try await AuditRows.record(
                 .appChanged,
@@ -125,12 +122,14 @@ extension Registry {
         var errors: [FieldError] = []
         for (environment, key) in request.environments {
             guard let pem = key.privateKey else { continue }
-            if let error = Self.refusal(ofKey: pem) {
+            do {
+                _ = try P256PrivateKey(pem: pem)
+            } catch {
                 errors.append(
                     FieldError(
-                        pointer: Self.privateKeyPointer(environment),
+                        pointer: JSONPointer(tokens: ["environments", environment.rawValue, "private_key"]),
                         code: FieldError.invalidValue,
-                        message: "not the .p8 file of an APNs key: \(error)"
+                        message: "not the .p8 file of an APNs key: \(error.message)"
                     )
                 )
                 continue
@@ -139,16 +138,6 @@ extension Registry {
         }
         if !errors.isEmpty { throw Problem.invalidRequest(errors) }
         return sealed
-    }
-
-    /// Why a text is not the private key of a signing key; nil if it is one.
-    private static func refusal(ofKey pem: String) -> String? {
-        do {
-            _ = try P256PrivateKey(pem: pem)
-            return nil
-        } catch {
-            return error.message
-        }
     }
 
     private static func store(
@@ -177,17 +166,10 @@ extension Registry {
             """
         )
         if kept == 0 {
-            let place = JSONPointer().appending("environments").appending(environment.rawValue)
-            throw Problem.invalidRequest(
-                pointer: place.appending(sealed == nil ? "private_key" : "key_id"),
-                code: FieldError.missing,
-                message: "no key is stored for this environment yet"
-            )
+            let names = ["environments", environment.rawValue, sealed == nil ? "private_key" : "key_id"]
+            let message = "no key is stored for this environment yet"
+            throw Problem.invalidRequest(at: names, code: FieldError.missing, message)
         }
-    }
-
-    private static func privateKeyPointer(_ environment: APNSEnvironment) -> JSONPointer {
-        JSONPointer().appending("environments").appending(environment.rawValue).appending("private_key")
     }
 
     // MARK: Reading

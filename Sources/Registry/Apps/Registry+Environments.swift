@@ -1,6 +1,5 @@
 import APITypes
 package import ActivityModel
-import JSON
 import Postgres
 import Store
 
@@ -28,11 +27,7 @@ extension Registry {
         guard let configured else { throw Problem.notFound("the app") }
         let environment = requested ?? (configured.contains(.production) ? .production : configured.first)
         guard let environment, configured.contains(environment) else {
-            throw Problem.invalidRequest(
-                pointer: JSONPointer().appending("environment"),
-                code: FieldError.invalidValue,
-                message: "The app has no key for this environment."
-            )
+            throw Problem.invalidRequest(at: ["environment"], "The app has no key for this environment.")
         }
         return environment
     }

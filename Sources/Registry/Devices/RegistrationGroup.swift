@@ -98,7 +98,13 @@ package struct RegistrationGroup {
         on connection: PostgresConnection
     ) async throws -> [Answer?] {
         let idempotencyKeys = reports.compactMap(\.idempotencyKey)
-        var group = RegistrationGroup(reports, request.registry, request.activities, connection)
+        var group = RegistrationGroup(
+            reports: reports,
+            registry: request.registry,
+            activities: request.activities,
+            connection: connection,
+            answers: Array(repeating: nil, count: reports.count)
+        )
         guard !idempotencyKeys.isEmpty else {
             try await group.carryOut(Array(reports.indices), isLast: true)
             return group.answers
@@ -125,19 +131,6 @@ package struct RegistrationGroup {
         let statements = kept.statements
         if !statements.isEmpty { _ = try await connection.commit(statements) }
         return group.answers
-    }
-
-    private init(
-        _ reports: [ReportedDevice],
-        _ registry: Registry,
-        _ activities: any ActivityKeeper,
-        _ connection: PostgresConnection
-    ) {
-        self.reports = reports
-        self.registry = registry
-        self.activities = activities
-        self.connection = connection
-        answers = Array(repeating: nil, count: reports.count)
     }
 
     /// The answer to a repeated report.

@@ -100,11 +100,8 @@ extension Registry {
             "SELECT \(time.stored) <= clock_timestamp() + make_interval(secs => \(latest))"
         )
         guard try rows.single(Bool.self) == true else {
-            throw Problem.invalidRequest(
-                pointer: JSONPointer().appending("revoked_before"),
-                code: FieldError.outOfRange,
-                message: "'revoked_before' is in the future."
-            )
+            let message = "'revoked_before' is in the future."
+            throw Problem.invalidRequest(at: ["revoked_before"], code: FieldError.outOfRange, message)
         }
     }
 }

@@ -119,9 +119,7 @@ extension SignedTicket {
         let patterns = value.array?.compactMap { $0.string.flatMap { TopicPattern($0) } }
         guard let patterns, patterns.count == value.array?.count,
             patterns.count <= RegistrationTicketRequest.maximumTopics
-        else {
-            throw .ticketRefused("'topics' is not a list of at most 64 topics")
-        }
+        else { throw .ticketRefused("'topics' is not a list of at most 64 topics") }
         return patterns
     }
 

@@ -7,31 +7,13 @@ package struct TicketGrant: Sendable, Hashable {
     package let app: BundleID
     package let environment: APNSEnvironment
     package let device: DeviceID
-    package let user: UserID?
+    package private(set) var user: UserID?
     /// Nil: those that the device or its user is in the audience of, or the device has a card of.
-    package let activities: [ActivityID]?
+    package private(set) var activities: [ActivityID]?
     /// The topics that the device may follow. Nil: none.
-    package let topics: [TopicPattern]?
+    package private(set) var topics: [TopicPattern]?
     /// UNIX seconds of the database's clock.
     package let expiresAt: Timestamp
-
-    package init(
-        app: BundleID,
-        environment: APNSEnvironment,
-        device: DeviceID,
-        user: UserID? = nil,
-        activities: [ActivityID]? = nil,
-        topics: [TopicPattern]? = nil,
-        expiresAt: Timestamp
-    ) {
-        self.app = app
-        self.environment = environment
-        self.device = device
-        self.user = user
-        self.activities = activities
-        self.topics = topics
-        self.expiresAt = expiresAt
-    }
 }
 
 // MARK: What it allows

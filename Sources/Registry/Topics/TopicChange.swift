@@ -1,6 +1,5 @@
 import APITypes
 import ActivityModel
-import JSON
 
 /// The change of one request to the topics of one follower.
 struct TopicChange: Sendable, Equatable {
@@ -18,11 +17,8 @@ struct TopicChange: Sendable, Equatable {
     /// - Throws: 422 if the follower would have more than ``Topic/maximumCount`` topics.
     private init(from stored: Set<Topic>, to wanted: Set<Topic>, field: String) throws(Problem) {
         guard wanted.count <= Topic.maximumCount else {
-            throw .invalidRequest(
-                pointer: JSONPointer(tokens: [field]),
-                code: FieldError.outOfRange,
-                message: "At most \(Topic.maximumCount) topics are followed; there would be \(wanted.count)."
-            )
+            let message = "At most \(Topic.maximumCount) topics are followed; there would be \(wanted.count)."
+            throw .invalidRequest(at: [field], code: FieldError.outOfRange, message)
         }
         added = wanted.subtracting(stored).sorted()
         removed = stored.subtracting(wanted).sorted()

@@ -36,24 +36,11 @@ package struct ContentSchema: Sendable {
         if findings.isEmpty, all.isEmpty { return (settled, []) }
         // If a type reports a place, a finding of the schema for that place adds nothing.
         let places = Set(findings.map(\.instance))
-        let violations = all.filter { !places.contains($0.instance) }
-        let errors =
-            findings.map { finding in
-                FieldError(
-                    pointer: finding.instance,
-                    code: finding.keyword,
-                    message: finding.message,
-                    schemaVersion: version
-                )
-            }
-            + violations.map { violation in
-                FieldError(
-                    pointer: violation.instance,
-                    code: violation.keyword,
-                    message: violation.message,
-                    schemaVersion: version
-                )
-            }
+        let found = findings.map { ($0.instance, $0.keyword, $0.message) }
+        let violations = all.filter { !places.contains($0.instance) }.map { ($0.instance, $0.keyword, $0.message) }
+        let errors = (found + violations).map {
+            FieldError(pointer: $0, code: $1, message: $2, schemaVersion: version)
+        }
         return (settled, errors)
     }
 }

@@ -95,8 +95,4 @@ extension Result {
 /// A type was changed since it was read; what was decided by it does not count.
 package struct OutdatedType: Error, Sendable {
     package let type: RegistryCaches.TypeKey
-
-    package init(type: RegistryCaches.TypeKey) {
-        self.type = type
-    }
 }

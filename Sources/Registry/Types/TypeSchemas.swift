@@ -133,11 +133,7 @@ struct TypeSchemas {
 extension Problem {
     /// A key of a policy that does not fit the schemas of its type.
     fileprivate static func unfit(_ key: String, _ message: String) -> Problem {
-        .invalidRequest(
-            pointer: JSONPointer(tokens: ["policy", key]),
-            code: FieldError.invalidValue,
-            message: message
-        )
+        .invalidRequest(at: ["policy", key], message)
     }
 }
 
@@ -160,10 +156,8 @@ extension Problem {
         switch error.code {
         case .exhausted:
             .invalidRequest(
-                pointer: JSONPointer(tokens: ["swift_source"]),
-                code: FieldError.invalidValue,
-                message:
-                    "reading it takes more time or memory than is granted; give only the files that declare the type"
+                at: ["swift_source"],
+                "reading it takes more time or memory than is granted; give only the files that declare the type"
             )
         case .busy: .unavailable("Other Swift sources are being read.", retryAfter: 1)
         default:

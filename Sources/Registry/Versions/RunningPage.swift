@@ -66,9 +66,7 @@ extension RunningPage.Activity {
     /// Nil for one that has ended.
     fileprivate init?(_ row: Row) throws {
         guard let attributes = try row.decode(String?.self, at: 3), let state = try row.decode(String?.self, at: 4)
-        else {
-            return nil
-        }
+        else { return nil }
         key = try row.decode(at: 0)
         id = try row.decode(at: 1)
         usesChannel = try row.decode(at: 2)

@@ -2,11 +2,11 @@
 import ActivityModel
 import JSON
 import Intake
-import Registry
 import Synchronization
 
 @testable import HTTPAPI
 import Record
+@testable import Registry
 @testable import Store
 
 /// A service that writes down what routes call and answers what a test gave it.
