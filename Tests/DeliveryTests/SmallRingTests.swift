@@ -144,7 +144,9 @@ struct SmallRingTests {
             try await world.follow("d3", token: "cc03", in: "a1", known: 1)
             try await world.settle()
             #expect(world.recorder.pushes(to: "cc03").map(\.score) == [3])
-            #expect(try await world.events(.changesMerged).map(\.detail) == [["into": 3, "revisions": [2], "count": 1]])
+            #expect(
+                try await world.events(.changesMerged).map(\.detail) == [["into": 3, "revisions": [2], "count": 1]]
+            )
         }
     }
 

@@ -1,5 +1,5 @@
 package import ActivityModel
-package import JSON
+import JSON
 
 /// The devices that an activity is started on. This is a standing rule until the end: later devices that match are
 /// started too.

@@ -7,6 +7,11 @@ package struct DeviceName: Hashable, Sendable, Comparable {
     package let app: BundleID
     package let id: DeviceID
 
+    package init(app: BundleID, id: DeviceID) {
+        self.app = app
+        self.id = id
+    }
+
     package static func < (one: DeviceName, other: DeviceName) -> Bool {
         (one.app.rawValue, one.id.rawValue) < (other.app.rawValue, other.id.rawValue)
     }
