@@ -43,8 +43,8 @@ leases.expression("rests-over-new-work", ENDINGS, "wakesSeen", "nil", at='failur
 leases.expression("pauses-over-new-work", ENDINGS, "wakesSeen", "nil", at="ending(lease, dueIn: delay, ifStill: wakesSeen)")
 leases.string("failures-are-not-counted", ENDINGS, "least(s.failures + 1, 1000)", "s.failures")
 ACCEPTED = "Intake/AcceptedWork.swift"
-leases.expression("partly-refused-is-not-on-record", "Delivery/Workers/SegmentGroup.swift",
-    "ChangeStore.markSent(revision, of: ring.lease.activityKey)", '"SELECT 1"')
+leases.statement("partly-refused-is-not-on-record", "Delivery/Workers/SegmentGroup.swift",
+    "changes.append(ChangeStore.markSent(revision, of: ring.lease.activityKey))")
 leases.expression("accept-trusts-an-old-look", ACCEPTED, "wakes == rest.wakes + 1", "true")
 leases.expression("accept-forgets-due-cards", "DeliveryStore/SmallSegments/RestingSegment.swift",
     """hasNo("mode = 'token' AND d.state = 'due'", orderedBy: "mode, due_at")""", '"true"')
