@@ -93,8 +93,8 @@ struct AcceptedWork {
         var hasMore = false
     }
 
-    /// Reads the rows of ``statement``, which was sent at `time`. What was read some milliseconds before still counts then:
-    /// nobody could change the activity since, and nothing has woken the segment.
+    /// Reads the rows of ``statement``, which was sent at `time`. The segments were read some milliseconds before. The
+    /// activity is locked since then, and the statement tells which segments were woken.
     func outcome(_ rows: Rows, sentAt time: ContinuousClock.Instant) throws -> Outcome {
         var outcome = Outcome()
         for (place, owner, isDue, wakes) in try rows.decoded(as: (Int32, String?, Bool, Int64).self) {

@@ -33,7 +33,7 @@ package struct RestingSegment: Sendable {
         if case .riders(let riders) = audience { riders.isEmpty } else { false }
     }
 
-    /// What is to be sent if an update is accepted, under the lease that the accept takes; nil if that takes a worker.
+    /// The push for an update that is being accepted, under the lease of the accept. Nil if a worker must serve the segment.
     package func sending(_ update: RoutineUpdate, under lease: SegmentLease) -> SmallSegment? {
         // The accept has raised it.
         let wakes = wakes + 1
@@ -80,8 +80,8 @@ extension RestingSegment {
         ) AS listeners ON true
         """
 
-    /// An SQL condition: nothing is due on the segment `g` of the activity `a`, nobody serves it, and it has come to the
-    /// newest change.
+    /// An SQL condition: the segment `g` of the activity `a` is at rest. No card of it is due, and no worker has it. It has
+    /// completed the newest change.
     private static let isResting = """
         CASE WHEN g.due_at IS NULL AND g.lease_owner IS NULL AND g.lap_revision IS NULL
             AND g.completed_revision = a.revision AND a.state = 'live'
