@@ -148,7 +148,7 @@ halts.expression("few-answers-decide", WATCHER, "answers >= AnswerWatch.leastAns
 halts.expression("silent-probe-is-good", WATCHER, "count.answers == 0", "false")
 halts.expression("window-is-endless", WATCHER, "oldest.second <= kept", "false")
 
-answers = Area("answers", "^APNSTransportTests[.].*Answer|^DeliveryTests[.]Exception|^RegistryTests[.]OpenOutcome")
+answers = Area("answers", "^APNSTransportTests[.].*Answer|^DeliveryTests[.]Exception|^StoreTests[.]OpenOutcome")
 RULES = "APNSTransport/Answers/AnswerRules.swift"
 answers.expression("unregistered-is-rejected", RULES, ".tokenDead", ".tokenRejected", at='"Unregistered", .tokenDead')
 answers.expression("bad-token-is-dead", RULES, ".tokenRejected", ".tokenDead", at='"BadDeviceToken", .tokenRejected')

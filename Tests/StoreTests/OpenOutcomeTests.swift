@@ -1,9 +1,7 @@
 import APITypes
-import OrchestratorTestSupport
 import Postgres
+import Store
 import Testing
-
-@testable import Orchestrator
 
 @Suite("Whether a caller can tell that the outcome is open")
 struct OpenOutcomeTests {
@@ -15,12 +13,10 @@ struct OpenOutcomeTests {
             (.closed, "unavailable"), (.malformedURL, nil),
         ] as [(PostgresError.Code, String?)]
     )
-    func codes(error: PostgresError.Code, code: String?) async throws {
-        try await withRegistry { orchestrator, _ in
-            let problem = orchestrator.problem(for: PostgresError(error))
-            #expect(problem?.code == code)
-            #expect(problem == nil || problem?.status == 503)
-        }
+    func codes(error: PostgresError.Code, code: String?) {
+        let problem = Store.problem(for: PostgresError(error))
+        #expect(problem?.code == code)
+        #expect(problem == nil || problem?.status == 503)
     }
 
     /// By what the server says, whether the same request may succeed in a moment; else it is a mistake of this program.
@@ -33,12 +29,10 @@ struct OpenOutcomeTests {
     ]
 
     @Test("A server that is stopped, full or in the way of itself, or that gave up waiting for this daemon, is 503")
-    func passing() async throws {
-        try await withRegistry { orchestrator, _ in
-            for (state, isPassing) in Self.states {
-                let problem = orchestrator.problem(for: PostgresError(.server, sqlState: state))
-                #expect(problem?.status == (isPassing ? 503 : nil), "\(state)")
-            }
+    func passing() {
+        for (state, isPassing) in Self.states {
+            let problem = Store.problem(for: PostgresError(.server, sqlState: state))
+            #expect(problem?.status == (isPassing ? 503 : nil), "\(state)")
         }
     }
 }
