@@ -1,6 +1,7 @@
 import APITypes
 import APNSTransport
 import ActivityModel
+import DeliveryStore
 import OrchestratorTestSupport
 import Postgres
 import Testing
@@ -24,10 +25,6 @@ struct ExceptionTests {
 
     static let cases = [
         Case(outcome: .tooMany, state: "due", isRepeated: true, isFollowed: true),
-        Case(outcome: .unavailable, state: "due", isRepeated: true, isFollowed: true),
-        Case(outcome: .noAnswer, state: "due", isRepeated: true, isFollowed: true),
-        Case(outcome: .notSent, state: "due", isRepeated: true, isFollowed: true),
-        Case(outcome: .badKey, state: "due", isRepeated: true, isFollowed: true),
         Case(outcome: .badToken, state: "rejected", isRepeated: false, isFollowed: false),
         Case(outcome: .unregistered(at: nil), state: "dead", isRepeated: false, isFollowed: false),
         // In the year 2100: later than any report.
@@ -71,18 +68,38 @@ struct ExceptionTests {
         }
     }
 
-    @Test("Where all tokens of a ring are dead it has nothing to repeat", arguments: [nil, "Messi"])
-    func allDead(alert: String?) async throws {
-        try await withWorld { world in
-            try await world.start()
-            for number in 1...2 { try await world.follow("d\(number)", token: "aa0\(number)", known: 1) }
-            try await world.settle()
-            world.recorder.answerAll(with: .unregistered(at: nil))
-            try await world.update(score: 1, alert: alert)
-            try await world.settle()
-            #expect(try await world.number("SELECT count(*) FROM subscriptions WHERE state = 'dead'") == 2)
-            #expect(try await world.number("SELECT failures FROM segments") == 0)
+    @Test("A token is forgotten or parked only for a token's reason; what is refused would be refused every time")
+    func consequences() {
+        let meanings: [(PushOutcome.Class, Consequence)] = [
+            (.accepted, .done), (.requestInvalid, .refused), (.channelGone, .refused),
+            (.tokenDead(at: nil), .forget(at: nil)), (.tokenDead(at: 7), .forget(at: 7)), (.tokenRejected, .park),
+            (.unknown, .again(mayHaveArrived: true)), (.retry, .again(mayHaveArrived: false)),
+            (.credential, .again(mayHaveArrived: false)), (.notSent, .again(mayHaveArrived: false)),
+        ]
+        for (answer, consequence) in meanings { #expect(answer.consequence == consequence, "\(answer)") }
+    }
+
+    @Test("A ring is repeated as a whole where nobody was reached, and not for a token's reason")
+    func commonFailure() {
+        func failure(of outcomes: [PushOutcome], accepted: Int = 0) -> String? {
+            var exceptions = PushExceptions(activityKey: 1, backoff: Backoff())
+            let refused = outcomes.enumerated().map { BatchOutcome.Exception(index: $0, outcome: $1) }
+            exceptions.add(BatchOutcome(accepted: accepted, exceptions: refused)) { index in
+                PushToken(bytes: [1]).map {
+                    PushExceptions.Place(deviceKey: Int64(index), token: $0, failures: 0, heardIfRefused: 0)
+                }
+            }
+            return exceptions.commonFailure
         }
+        let (away, dead) = (PushOutcome.unavailable, PushOutcome.unregistered(at: nil))
+        #expect(failure(of: [away, away]) == away.words)
+        #expect(failure(of: [away, .noAnswer]) == away.words)
+        #expect(failure(of: [away, away], accepted: 1) == nil)
+        #expect(failure(of: [away]) == nil, "one destination is repeated alone")
+        #expect(failure(of: [dead, dead]) == nil)
+        #expect(failure(of: [away, dead]) == nil)
+        #expect(failure(of: [.badToken, .badToken]) == nil)
+        #expect(failure(of: [.badBody, .badBody]) == nil)
     }
 
     @Test(
