@@ -41,19 +41,6 @@ struct HybridTests {
         }
     }
 
-    @Test("With delivery by channel alone, a phone before iOS 18 is withheld: needs_ios_18")
-    func channelOnly() async throws {
-        try await withWorld { world in
-            try await world.register("older", token: "5a17", os: "17.5")
-            try await world.register("unknown", token: "5a00", os: nil)
-            try await world.start(to: World.devices("older", "unknown"), delivery: .channel)
-            try await world.settle()
-            #expect(world.recorder.take().isEmpty)
-            #expect(try await Set(world.tables.starts().map(\.reason)) == ["needs_ios_18"])
-            #expect(try await world.show().starts.withheld == 2)
-        }
-    }
-
     @Test("One change goes to the channel once and to the token of each phone that is not on it")
     func change() async throws {
         try await withWorld { world in

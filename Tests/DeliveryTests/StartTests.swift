@@ -28,16 +28,9 @@ struct StartTests {
     static let cases = [
         Case(delivery: .tokens, key: "input-push-token"),
         Case(delivery: .channel, key: "input-push-channel"),
-        Case(delivery: .hybrid, key: "input-push-channel"),
-        Case(os: "17.5", delivery: .tokens),
-        Case(os: "17.5", delivery: .hybrid),
-        Case(os: "17.5", delivery: .channel, withheld: "needs_ios_18"),
-        Case(os: "17.1.2", delivery: .tokens, withheld: "needs_ios_17_2"),
-        Case(os: nil, delivery: .tokens),
         Case(os: nil, delivery: .hybrid),
-        Case(os: nil, delivery: .channel, withheld: "needs_ios_18"),
+        Case(os: "17.5", delivery: .channel, withheld: "needs_ios_18"),
         Case(enabled: false, delivery: .tokens, withheld: "activities_disabled"),
-        Case(enabled: false, delivery: .channel, withheld: "activities_disabled"),
     ]
 
     @Test("A device is started as its iOS version and the delivery allow, or not at all", arguments: cases)
@@ -279,27 +272,6 @@ struct StartTests {
             let pushes = world.recorder.take()
             #expect(pushes.map(\.score) == [2])
             #expect(pushes.map(\.alert) == ["Di Maria"])
-        }
-    }
-
-    @Test(
-        "A start that certainly did not leave is sent again and does not count as repeated",
-        arguments: [
-            PushOutcome.notSent, .tooMany, .unavailable, .badKey,
-        ]
-    )
-    func notStarted(outcome: PushOutcome) async throws {
-        try await withWorld { world in
-            try await world.register("d1", token: "5a01")
-            world.recorder.answer("5a01", with: outcome, outcome)
-            try await world.start(to: World.devices("d1"))
-            for _ in 1...3 {
-                try await world.settle()
-                try await world.pass(31)
-            }
-            #expect(world.recorder.take().count == 3)
-            #expect(try await world.startState("d1") == "sent")
-            #expect(try await world.show().starts.repeated == 0)
         }
     }
 

@@ -63,7 +63,7 @@ struct StartResults: Sendable {
         }
     }
 
-    private mutating func meaning(of outcome: PushOutcome?) -> StartStateMachine.Answer {
+    mutating func meaning(of outcome: PushOutcome?) -> StartStateMachine.Answer {
         guard let outcome else { return .accepted }
         if outcome.class == .credential { credentialFailure = outcome.words }
         switch outcome.class.consequence {
