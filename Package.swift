@@ -456,8 +456,8 @@ let package = Package(
             name: "IntakeTests",
             dependencies: [
                 "APITypes", "ActivityModel", "Channels", "Cryptography", "Delivery", "DeliveryStore", "Intake", "JSON",
-                "Orchestrator", "OrchestratorTestSupport", "Postgres", "Record", "Store", "TestSupport", "tally-import",
-                logging, metricsTestKit,
+                "Orchestrator", "OrchestratorTestSupport", "Postgres", "Record", "Registry", "Store", "SwiftImporter",
+                "TestSupport", "tally-import", logging, metricsTestKit,
             ]
         ),
         .testTarget(

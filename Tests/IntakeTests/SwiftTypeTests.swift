@@ -3,9 +3,11 @@ import ActivityModel
 import JSON
 import OrchestratorTestSupport
 import Postgres
+import SwiftImporter
 import Testing
 
 @testable import Orchestrator
+@testable import Registry
 
 @Suite("Content of types that came from Swift", .timeLimit(.minutes(2)))
 struct SwiftTypeTests {
@@ -20,14 +22,9 @@ struct SwiftTypeTests {
         }
         """
 
-    @discardableResult
-    private func register(
-        _ world: World,
-        _ source: String = source,
-        supplied: [String: JSONValue] = [:]
-    ) async throws -> TypeRegistration {
-        let request = TypeRequest(source: .swift(source, supplied: supplied))
-        return try await world.orchestrator.putType(world.app, ActivityTypeName(stored: "Game"), request, force: true)
+    private func register(_ world: World) async throws {
+        let request = TypeRequest(source: .swift(Self.source))
+        _ = try await world.orchestrator.putType(world.app, ActivityTypeName(stored: "Game"), request, force: true)
     }
 
     @Test("A time is stored and sent as what the phone decodes; the digits of numbers stay")
@@ -91,53 +88,33 @@ struct SwiftTypeTests {
         }
     }
 
-    @Test("A schema that names a Swift type where it would not be applied is 422 with the place")
-    func unapplied() async throws {
-        try await withWorld { world in
-            let request = TypeRequest(
-                source: .schemas(
-                    attributes: [:],
-                    contentState: ["patternProperties": ["^at": ["type": "number", "x-swift-type": "Date"]]]
-                )
-            )
-            let refused = try await problem {
-                _ = try await world.orchestrator.putType(world.app, World.game, request, force: true)
-            }
-            #expect(refused?.status == 422)
-            #expect(refused?.errors.map(\.pointer.description) == ["/content_state_schema/patternProperties/^at"])
-        }
+    private func schemas(_ source: String, supplied: [String: JSONValue] = [:]) async throws -> TypeSchemas {
+        let name = ActivityTypeName(stored: "Game")
+        return try await TypeSchemas(.swift(source, supplied: supplied), of: name, SwiftImporter())
     }
 
     @Test("What is wrong in a Swift source is 422 with line and column, and names what may be supplied")
     func refusals() async throws {
-        try await withWorld { world in
-            let source = "struct Game: ActivityAttributes {\n  struct ContentState: Codable { var a: Money }\n}"
-            let refused = try await problem { try await register(world, source) }
-            #expect(refused?.status == 422)
-            #expect(refused?.errors.map(\.pointer.description) == ["/swift_source"])
-            #expect(refused?.errors.first?.message.hasPrefix("line 2, column 41: what 'Money' encodes as") == true)
-            let other = try await problem {
-                try await register(world, Self.source.replacing("struct Game", with: "struct Match"))
-            }
-            #expect(other?.errors.first?.message.contains("there are: Match") == true)
-        }
+        let source = "struct Game: ActivityAttributes {\n  struct ContentState: Codable { var a: Money }\n}"
+        let refused = try await problem { _ = try await schemas(source) }
+        #expect(refused?.status == 422)
+        #expect(refused?.errors.map(\.pointer.description) == ["/swift_source"])
+        #expect(refused?.errors.first?.message.hasPrefix("line 2, column 41: what 'Money' encodes as") == true)
+        let match = Self.source.replacing("struct Game", with: "struct Match")
+        let other = try await problem { _ = try await schemas(match) }
+        #expect(other?.errors.first?.message.contains("there are: Match") == true)
     }
 
     @Test("Schemas are supplied for what the source cannot explain, and what is wrong with one is said at its place")
     func supplied() async throws {
-        try await withWorld { world in
-            let source = "struct Game: ActivityAttributes {\n  struct ContentState: Codable { var price: Money }\n}"
-            let registration = try await register(
-                world,
-                source,
-                supplied: ["Money": ["type": "string", "pattern": "^[0-9]+ EUR$"]]
-            )
-            #expect(registration.changed)
-            let refused = try await problem {
-                try await register(world, source, supplied: ["Money": ["type": "string", "maxLength": -1]])
-            }
-            #expect(refused?.status == 422)
-            #expect(refused?.errors.map(\.pointer.description) == ["/supplied_schemas/Money/maxLength"])
+        let source = "struct Game: ActivityAttributes {\n  struct ContentState: Codable { var price: Money }\n}"
+        let pattern = "^[0-9]+ EUR$"
+        let known = try await schemas(source, supplied: ["Money": ["type": "string", "pattern": .string(pattern)]])
+        #expect(known.contentStateDocument.text.contains(pattern))
+        let refused = try await problem {
+            _ = try await schemas(source, supplied: ["Money": ["type": "string", "maxLength": -1]])
         }
+        #expect(refused?.status == 422)
+        #expect(refused?.errors.map(\.pointer.description) == ["/supplied_schemas/Money/maxLength"])
     }
 }

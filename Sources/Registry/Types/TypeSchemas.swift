@@ -12,10 +12,14 @@ struct TypeSchemas {
     let attributes: CompiledSchema
     let contentState: CompiledSchema
 
-    /// - Throws: 422 with a pointer to every document that is not a schema, or with every place of a Swift source that
-    ///   cannot be known.
+    /// - Throws: As ``init(attributes:contentState:)``; also 422 with every place of a Swift source that cannot be known.
     init(_ source: TypeRequest.Source, of name: ActivityTypeName, _ importer: SwiftImporter) async throws(Problem) {
         let (attributes, contentState) = try await Self.documents(source, of: name, importer)
+        try self.init(attributes: attributes, contentState: contentState)
+    }
+
+    /// - Throws: 422 with a pointer to every document that is not a schema.
+    init(attributes: JSONValue, contentState: JSONValue) throws(Problem) {
         var errors: [FieldError] = []
         let compiledAttributes = Self.compile(attributes, "attributes_schema", &errors)
         let compiledContentState = Self.compile(contentState, "content_state_schema", &errors)
