@@ -118,6 +118,11 @@ struct TypeTests {
             #expect(forced.version == 2)
             #expect(!forced.compatibility.compatible)
             #expect(forced.compatibility.findings.map(\.part) == [.contentState])
+            // Nothing runs any more: it is told, and registered.
+            _ = try await registry.database.execute("UPDATE activities SET state = 'ended', ended_at = now()")
+            let told = try await registry.putType(app, game, request(state), force: false)
+            #expect(told.version == 3)
+            #expect(!told.compatibility.compatible)
         }
     }
 

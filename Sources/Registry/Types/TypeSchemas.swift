@@ -12,7 +12,7 @@ struct TypeSchemas {
     let attributes: CompiledSchema
     let contentState: CompiledSchema
 
-    /// - Throws: As ``init(attributes:contentState:)``; also 422 with every place of a Swift source that cannot be known.
+    /// - Throws: 422 with every place of a Swift source that cannot be known; else as ``init(attributes:contentState:)``.
     init(_ source: TypeRequest.Source, of name: ActivityTypeName, _ importer: SwiftImporter) async throws(Problem) {
         let (attributes, contentState) = try await Self.documents(source, of: name, importer)
         try self.init(attributes: attributes, contentState: contentState)

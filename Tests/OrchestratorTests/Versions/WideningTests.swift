@@ -9,122 +9,16 @@ import Testing
 
 @Suite("A new version beside an earlier one that phones follow by", .timeLimit(.minutes(2)))
 struct WideningTests {
-    private static func schema(
-        _ state: String = #"{"enum":["first","second"]}"#,
-        minute: String = #"{"type":"integer","minimum":0,"maximum":90}"#,
-        team: String = #"{"type":"string","pattern":"^[A-Z]+$"}"#,
-        more: String = "",
-        required: String = #"["phase"]"#
-    ) -> String {
-        #"""
-        {"type":"object","properties":{"phase":\#(state),"minute":\#(minute),"team":\#(team)\#(more)},
-         "required":\#(required),"additionalProperties":false}
-        """#
-    }
-
-    private static let extra = schema(#"{"enum":["first","second","extra"]}"#)
-
-    /// Another schema of the content, what it changes, and whether apps with the earlier one are hurt.
-    struct Change: Sendable, CustomTestStringConvertible {
-        let schema: String
-        let code: String
-        let pointer: String
-        let hurts: Bool
-        var testDescription: String { code }
-    }
-
-    static let changes = [
-        Change(schema: extra, code: "enum_widened", pointer: "/properties/phase/enum", hurts: true),
-        Change(
-            schema: schema(minute: #"{"type":"integer","minimum":0,"maximum":120}"#),
-            code: "range_widened",
-            pointer: "/properties/minute/maximum",
-            hurts: true
-        ),
-        Change(
-            schema: schema(minute: #"{"type":["integer","null"],"minimum":0,"maximum":90}"#),
-            code: "type_widened",
-            pointer: "/properties/minute",
-            hurts: true
-        ),
-        Change(
-            schema: schema(minute: #"{"type":"string"}"#),
-            code: "type_changed",
-            pointer: "/properties/minute",
-            hurts: true
-        ),
-        Change(schema: schema(required: "[]"), code: "required_removed", pointer: "/required", hurts: true),
-        Change(
-            schema: schema(more: #","clock":{"type":"string"}"#),
-            code: "property_added",
-            pointer: "/properties/clock",
-            hurts: true
-        ),
-        Change(
-            schema: schema(team: #"{"type":"string"}"#),
-            code: "pattern_widened",
-            pointer: "/properties/team",
-            hurts: true
-        ),
-        Change(
-            schema: schema(#"{"enum":["first"]}"#),
-            code: "enum_narrowed",
-            pointer: "/properties/phase/enum",
-            hurts: false
-        ),
-        Change(
-            schema: schema(minute: #"{"type":"integer","minimum":0,"maximum":45}"#),
-            code: "range_narrowed",
-            pointer: "/properties/minute/maximum",
-            hurts: false
-        ),
-        Change(
-            schema: schema(team: #"{"type":"string","pattern":"^[A-Z]{3}$"}"#),
-            code: "cannot_be_compared",
-            pointer: "/properties/team/pattern",
-            hurts: false
-        ),
-        Change(
-            schema: schema(required: #"["phase","minute"]"#),
-            code: "required_added",
-            pointer: "/required",
-            hurts: false
-        ),
-    ]
-
-    @Test("409 with the list for what they could not decode, unless forced; else a warning", arguments: changes)
-    func change(_ change: Change) async throws {
-        try await withWorld { world in
-            try await world.registerVersion(Self.schema(), from: nil, force: true)
-            try await world.start { $0.contentState = ["phase": "first", "minute": 1] }
-            try await world.install("1.0", on: "old")
-            try await world.follow("old", token: "aa01")
-            let refused = try await problem { try await world.registerVersion(change.schema, from: "2.0") }
-            if change.hurts {
-                #expect(refused?.status == 409)
-                #expect(refused?.code == "incompatible_schema")
-                let error = try #require(refused?.errors.first { $0.code == change.code })
-                #expect(error.pointer.description == "/content_state_schema" + change.pointer)
-                #expect(error.schemaVersion == 2)
-                #expect(error.message.contains("is refused while apps of version 1.0 follow 'final'"))
-                #expect(try await world.orchestrator.type(world.app, World.game).version == 2)
-                let forced = try await world.registerVersion(change.schema, from: "2.0", force: true)
-                #expect(forced.version == 3)
-                #expect(!forced.compatibility.compatible)
-                #expect(forced.compatibility.findings.contains { $0.code == change.code && $0.severity == .breaking })
-            } else {
-                #expect(refused == nil)
-                #expect(try await world.orchestrator.type(world.app, World.game).version == 3)
-            }
-        }
+    private static func schema(_ phases: String) -> String {
+        #"{"type":"object","properties":{"phase":{"enum":\#(phases)}},"required":["phase"]}"#
     }
 
     @Test("What is told of a difference that hurts nobody is a warning")
     func warning() async throws {
         try await withWorld { world in
-            try await world.registerVersion(Self.schema(), from: nil, force: true)
+            try await world.registerVersion(Self.schema(#"["first","second"]"#), from: nil, force: true)
             try await world.start { $0.contentState = ["phase": "first"] }
-            let answer = try await world.registerVersion(Self.extra, from: "2.0")
+            let answer = try await world.registerVersion(Self.schema(#"["first","second","extra"]"#), from: "2.0")
             #expect(answer.compatibility.compatible)
             #expect(answer.compatibility.findings.map(\.code) == ["enum_widened"])
             #expect(answer.compatibility.findings.map(\.severity) == [.warning])
