@@ -12,7 +12,7 @@ struct TypeSchemas {
     let attributes: CompiledSchema
     let contentState: CompiledSchema
 
-    /// - Throws: 422 with every place of a Swift source that cannot be known; else as ``init(attributes:contentState:)``.
+    /// - Throws: As ``init(attributes:contentState:)``. Also 422 with every place of a Swift source that is not known.
     init(_ source: TypeRequest.Source, of name: ActivityTypeName, _ importer: SwiftImporter) async throws(Problem) {
         let (attributes, contentState) = try await Self.documents(source, of: name, importer)
         try self.init(attributes: attributes, contentState: contentState)
