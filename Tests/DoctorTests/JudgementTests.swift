@@ -99,4 +99,49 @@ struct JudgementTests {
         let quota = ChannelQuota(atApple: atApple, failures: failures, unknown: unknown)
         #expect(quota.check(of: "com.example (production)", app: "com.example").verdict == verdict)
     }
+
+    private static let kindsOfWork: [WorkFacts.Kind: String] = [
+        .segment: "a segment's pushes", .schedule: "a schedule", .push: "an ordinary push",
+        .event: "an event that nobody may read yet", .channelDeletion: "a channel's deletion",
+    ]
+
+    @Test(
+        "work that nobody takes up is worth a warning after ten seconds, and broken after a minute",
+        arguments: [
+            (0, .ok), (9.9, .ok), (10, .warning), (59.9, .warning), (60, .broken),
+        ] as [(Double, DoctorVerdict)]
+    )
+    func dueWork(seconds: Double, verdict: DoctorVerdict) throws {
+        for (kind, words) in Self.kindsOfWork {
+            var facts = WorkFacts()
+            facts.waiting[kind] = seconds
+            let check = try #require(facts.checks.first { $0.check == "due_work" })
+            #expect(check.verdict == verdict)
+            #expect(check.finding.contains(words) == (seconds > 0))
+            #expect((check.advice == nil) == (verdict == .ok))
+        }
+    }
+
+    @Test(
+        "a webhook that has failed for a quarter of an hour is told before it is paused",
+        arguments: [
+            (14, nil), (15, "15 min"), (20, "20 min"), (185, "3 h"), (2_880, "2 days"),
+        ] as [(Int, String?)]
+    )
+    func failingWebhook(minutes: Int, words: String?) throws {
+        let facts = WebhookFacts(
+            app: "com.example.app",
+            id: "audit",
+            pausedFor: nil,
+            failingFor: .seconds(60 * minutes),
+            error: "no connection"
+        )
+        guard let words else {
+            #expect(facts.check == nil)
+            return
+        }
+        let check = try #require(facts.check)
+        #expect(check.verdict == .warning)
+        #expect(check.finding.contains(words) && check.finding.contains("no connection"))
+    }
 }
