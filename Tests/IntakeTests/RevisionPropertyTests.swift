@@ -63,6 +63,9 @@ struct RevisionPropertyTests {
             #expect(try await world.end(score: 7).revision == 2)
             #expect(try await world.end(score: 7).revision == 2)
             #expect(try await problem { try await world.end(score: 8) }?.code == "activity_ended")
+            #expect(try await problem { try await world.update(score: 8) }?.code == "activity_ended")
+            let shown = try await world.show()
+            #expect(shown.state == .ended && shown.endedAt != nil)
             try await world.settle()
             #expect(Self.shown(world.recorder.take()) == ["7 as 2"])
         }
