@@ -2,6 +2,7 @@ import APNSTransport
 package import APITypes
 package import ActivityModel
 import Postgres
+import ReportTypes
 package import Store
 
 extension Channels {

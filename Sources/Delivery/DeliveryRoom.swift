@@ -19,7 +19,7 @@ package import Store
 ///   - `Pushes`: ordinary pushes (``PushQueue``).
 ///   - `Versions`: takes cards off a ring that cannot decode what it sends, and brings them back.
 /// - **Who calls it.** Nobody: its duties run until the daemon stops. They ask the registry for types, and the room of
-///   channels for new channels. All pushes to tokens leave by ``send(_:to:slot:)``.
+///   channels for new channels. All pushes to tokens leave by ``send(_:to:of:slot:)``.
 /// - **Tables that it alone writes.** None. It stores the results of pushes in the tables of ``DeliveryStore``:
 ///   `subscriptions`, `starts`, `start_tokens`, `continuations` and `pushes`. It divides `segments`, settles
 ///   `activity_app_versions`, and sets when `channels` are deleted.

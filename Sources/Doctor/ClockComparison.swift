@@ -1,5 +1,6 @@
 import APITypes
 import Postgres
+import ReportTypes
 import Store
 
 /// The database's clock beside this machine's.

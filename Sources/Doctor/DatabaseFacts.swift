@@ -1,5 +1,6 @@
 import APITypes
 import Postgres
+import ReportTypes
 
 /// What the database says of itself, and what is to be thought of it.
 struct DatabaseFacts: Sendable {

@@ -1,5 +1,6 @@
 import APITypes
 import Postgres
+import ReportTypes
 
 /// How much room the database takes, and what keeps the server from giving WAL back, which is how a disk fills up that
 /// had room enough. How much is left no SQL tells.

@@ -1,5 +1,6 @@
-package import APITypes
+import APITypes
 package import APNSTransport
+package import ReportTypes
 package import ServiceLifecycle
 package import Store
 

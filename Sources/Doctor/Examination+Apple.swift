@@ -1,6 +1,7 @@
 import APNSTransport
 import APITypes
 import ActivityModel
+import ReportTypes
 
 extension Examination {
     /// How long a connection to one of Apple's hosts may take.

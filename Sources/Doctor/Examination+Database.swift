@@ -1,5 +1,6 @@
 import APITypes
 import Postgres
+import ReportTypes
 import Store
 
 extension Examination {

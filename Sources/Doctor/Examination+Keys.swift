@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import Cryptography
 import Postgres
+import ReportTypes
 import Store
 
 /// A stored signing key.

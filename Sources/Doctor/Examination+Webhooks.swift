@@ -1,5 +1,6 @@
 import APITypes
 import Postgres
+import ReportTypes
 import Store
 
 /// A webhook that gets no events: Tally has paused it, or its last request failed.

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Postgres
+import ReportTypes
 import Store
 
 /// One visit of the doctor's.

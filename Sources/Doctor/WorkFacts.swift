@@ -1,5 +1,6 @@
 import APITypes
 import Postgres
+import ReportTypes
 import Store
 
 /// How the work stands: who is at it, and how long something has been waiting.

@@ -3,6 +3,7 @@ package import ActivityModel
 package import Intake
 package import Record
 package import Registry
+package import ReportTypes
 package import Store
 
 /// What the routes ask of the registry.

@@ -1,6 +1,7 @@
 package import APITypes
 package import ActivityModel
 package import Registry
+package import ReportTypes
 package import Store
 
 /// The operations that the routes call. `Orchestrator` and its rooms implement it; tests use other implementations,

@@ -152,7 +152,7 @@ extension AcceptedWork.Share {
     fileprivate func leased(by owner: String, wakes: Int64, seenAt time: ContinuousClock.Instant) -> LeasedSegment {
         let lease = SegmentLease(activityKey: activityKey, segment: segment.number, owner: owner)
         guard let rest = segment.rest, wakes == rest.wakes + 1 else { return LeasedSegment(lease: lease) }
-        let small = accepted.routine.flatMap { rest.sending($0, under: lease) }
-        return LeasedSegment(lease: lease, look: LeasedSegment.Look(small: small, at: time))
+        let update = accepted.routine.flatMap { rest.sending($0, under: lease) }
+        return LeasedSegment(lease: lease, look: LeasedSegment.Look(small: update.map(SmallSegment.update), at: time))
     }
 }

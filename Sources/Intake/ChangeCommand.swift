@@ -10,16 +10,11 @@ import Store
 ///
 /// A class, because many functions pass it on. A copy of a structure would retain each of its twenty parts.
 final class ChangeCommand: Sendable {
-    /// What the change asks for.
-    enum Kind: Sendable {
-        case update(contentState: JudgedContent, urgency: Urgency?, mustDeliver: Bool, eventTime: Instant?, force: Bool)
-        /// Without a content state the end repeats the newest one.
-        case end(contentState: JudgedContent?, dismissAfterSeconds: Int?, dismissAt: Instant?)
-    }
-
     let activity: ActivityFacts
     let activityID: ActivityID
-    let kind: Kind
+    let body: RequestedChange.Body
+    /// The state that the change brings. Without one, an end repeats the newest state.
+    let contentState: JudgedContent?
     let alert: AlertContent?
     let hints: CardHints
     /// The activity's type.
@@ -40,7 +35,7 @@ final class ChangeCommand: Sendable {
 
     init(
         _ change: RequestedChange,
-        _ kind: Kind,
+        _ contentState: JudgedContent?,
         of activity: ActivityFacts,
         _ type: TypeContext,
         unused: Set<Follower> = []
@@ -48,7 +43,8 @@ final class ChangeCommand: Sendable {
         self.unused = unused
         self.activity = activity
         activityID = change.id
-        self.kind = kind
+        body = change.body
+        self.contentState = contentState
         self.type = type
         weight = change.weight(by: type.policy)
         isUrgent = change.isUrgent
@@ -69,18 +65,10 @@ final class ChangeCommand: Sendable {
     /// The same command of the same request, for which these app versions hold nothing back.
     func knowing(unused: Set<Follower>, _ change: RequestedChange) -> ChangeCommand {
         let own = unused.filter { $0.activityKey == activity.key }
-        return own.isEmpty ? self : ChangeCommand(change, kind, of: activity, type, unused: own)
+        return own.isEmpty ? self : ChangeCommand(change, contentState, of: activity, type, unused: own)
     }
 
     var policy: Policy { type.policy }
-
-    /// The state that the change brings.
-    var contentState: JudgedContent? {
-        switch kind {
-        case .update(let contentState, _, _, _, _): contentState
-        case .end(let contentState, _, _): contentState
-        }
-    }
 }
 
 /// A change as it is written.
@@ -97,19 +85,15 @@ struct ChangeToStore: Sendable {
     let command: ChangeCommand
 
     var eventTime: Instant? {
-        if case .update(_, _, _, let time, _) = command.kind { return time }
-        return nil
+        if case .update(let request) = command.body { request.eventTime } else { nil }
     }
 
-    var dismissAfterSeconds: Int? {
-        if case .end(_, let seconds, _) = command.kind { return seconds }
-        return nil
+    /// When the card leaves the lock screen, if the end says so: after a time, or at a time.
+    private var dismissal: EndRequest.Dismissal? {
+        if case .end(let request) = command.body { request.dismissal } else { nil }
     }
-
-    var dismissAt: Instant? {
-        if case .end(_, _, let time) = command.kind { return time }
-        return nil
-    }
+    var dismissAfterSeconds: Int32? { if case .after(let seconds) = dismissal { Int32(seconds) } else { nil } }
+    var dismissAt: PGTimestamp? { if case .at(let time) = dismissal { time.stored } else { nil } }
 }
 
 extension ChangeToStore {
@@ -133,8 +117,8 @@ extension ChangeToStore {
             contentState: contentState,
             timestamp: timestamp,
             hints: command.hints,
-            origin: command.origin,
             readAt: time,
+            origin: command.origin,
             isSentWithRing: isSentWithRing
         )
     }

@@ -86,8 +86,8 @@ enum ChangeGroup {
 private struct IntakeDesk {
     private struct Place {
         var now: Timestamp { readAt.microseconds / 1_000_000 }
-        /// Whether its only segment is a small ring at rest.
-        var isSmallRing: Bool { segments.count == 1 && segments[0].rest?.isSmallRing == true }
+        /// Whether its only segment is a ring at rest with riders.
+        var isPlainRing: Bool { segments.count == 1 && segments[0].rest?.isPlainRing == true }
         var machine: ActivityStateMachine
         /// The newest alert that some destinations may not have heard.
         var ridingAlert: AlertContent?
@@ -119,17 +119,16 @@ private struct IntakeDesk {
         /// - Throws: 409 after the end or for a late event; 429 `too_many_must_deliver`.
         mutating func update(_ command: ChangeCommand, to settled: JSONValue?) throws(Problem) -> ChangeToStore? {
             // Every update brings a content state.
-            guard case .update(_, let urgency, let mustDeliver, let eventTime, let force) = command.kind,
-                let settled
-            else { throw .internalError() }
+            guard case .update(let request) = command.body, let settled else { throw .internalError() }
+            let urgency = request.urgency
             // The revision alone makes no change.
             let contentState = command.policy.aligning(settled, with: machine.standing.contentState)
             let rule = command.policy.rule(from: machine.standing.contentState, to: contentState)
             var update = ActivityStateMachine.Update(contentState: contentState)
             update.hasAlert = command.alert != nil
-            update.mustDeliver = mustDeliver || (urgency == nil && rule?.mustDeliver == true)
-            update.force = force
-            update.eventTime = eventTime?.microseconds
+            update.mustDeliver = request.mustDeliver || (urgency == nil && rule?.mustDeliver == true)
+            update.force = request.force
+            update.eventTime = request.eventTime?.microseconds
             switch machine.update(update, now: now) {
             case .accept(let revision, let timestamp):
                 return ChangeToStore(
@@ -274,7 +273,7 @@ private struct IntakeDesk {
         for follower in command.unused { followers.forget(follower) }
         let settled = try command.contentState.map { try followers.settle($0, of: command.activity) }
         let change: ChangeToStore
-        switch command.kind {
+        switch command.body {
         case .update:
             guard let update = try place.update(command, to: settled?.content) else {
                 keep(place, of: command)
@@ -358,7 +357,7 @@ private struct IntakeDesk {
                     concernsAll: others.contains(key),
                     isEnd: ended.contains(key),
                     routine: isRoutine
-                        ? newest.routineUpdate(readAt: place.readAt, isSentWithRing: place.isSmallRing) : nil
+                        ? newest.routineUpdate(readAt: place.readAt, isSentWithRing: place.isPlainRing) : nil
                 ),
                 to: place.segments
             )
@@ -397,8 +396,8 @@ private struct IntakeDesk {
             .rarely("alert", commands.map { $0.alert.map { JSONText($0.json.serialized()) } }),
             .usually(Urgency.routine.rawValue, "urgency", accepted.map(\.urgency.rawValue)),
             .usually(false, "must_deliver", accepted.map(\.mustDeliver)),
-            .rarely("dismiss_after", accepted.map { $0.dismissAfterSeconds.map(Int32.init) }),
-            .rarely("dismiss_at", accepted.map { $0.dismissAt?.stored }),
+            .rarely("dismiss_after", accepted.map(\.dismissAfterSeconds)),
+            .rarely("dismiss_at", accepted.map(\.dismissAt)),
             .rarely("event_time", accepted.map { $0.eventTime?.stored }),
             .each("timestamp", accepted.map(\.timestamp)),
             .rarely("min_interval", accepted.map { $0.minimumIntervalSeconds.map(Int32.init) }),

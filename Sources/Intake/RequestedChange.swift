@@ -72,34 +72,14 @@ package struct RequestedChange: Sendable {
     ///
     /// - Throws: 422 `payload_too_large` for a content state that is far too long.
     func command(_ facts: ActivityFacts, _ type: TypeContext) throws(Problem) -> ChangeCommand {
-        ChangeCommand(self, try kind(by: type), of: facts, type)
-    }
-
-    private func kind(by type: TypeContext) throws(Problem) -> ChangeCommand.Kind {
-        switch body {
-        case .update(let request):
-            return .update(
-                contentState: try JudgedContent(request.contentState, as: .contentState, by: type),
-                urgency: request.urgency,
-                mustDeliver: request.mustDeliver,
-                eventTime: request.eventTime,
-                force: request.force
-            )
-        case .end(let request):
-            var dismissAfterSeconds: Int?
-            var dismissAt: Instant?
-            switch request.dismissal {
-            case .after(let seconds): dismissAfterSeconds = Int(seconds)
-            case .at(let time): dismissAt = time
-            case nil: break
+        let contentState: JSONObject? =
+            switch body {
+            case .update(let request): request.contentState
+            case .end(let request): request.contentState
             }
-            return .end(
-                contentState: try request.contentState.map { content throws(Problem) in
-                    try JudgedContent(content, as: .contentState, by: type)
-                },
-                dismissAfterSeconds: dismissAfterSeconds,
-                dismissAt: dismissAt
-            )
+        let judged = try contentState.map { content throws(Problem) in
+            try JudgedContent(content, as: .contentState, by: type)
         }
+        return ChangeCommand(self, judged, of: facts, type)
     }
 }

@@ -5,6 +5,7 @@ import Doctor
 import Intake
 import Record
 package import Registry
+package import ReportTypes
 package import Store
 
 // Requests that need more than one room.

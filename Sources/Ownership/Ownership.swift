@@ -7,7 +7,7 @@
 /// - **Who calls it.** ``PartitionKeeper``, the service of the room. The room of webhooks asks which partitions are owned.
 /// - **Tables that it alone writes.** `daemons`, `partitions` (``OwnershipStore``).
 package struct Ownership: Sendable {
-    /// Activities belong to so many partitions.
+    /// Webhooks belong to so many partitions.
     package static let partitions: Int16 = 64
 
     /// A row of `partitions`. A partition without a row was never owned.

@@ -7,7 +7,7 @@ import Synchronization
 /// Keeps this daemon's share of the partitions. It renews the lease twice a second, and takes over from daemons that
 /// have died or left. When it stops, it hands its own partitions over.
 ///
-/// No push depends on it yet. The leases of `segments` decide until the next engine sends.
+/// Webhooks are shared by it. No push depends on it: the leases of `segments` decide who sends.
 package final class PartitionKeeper: Service, CustomStringConvertible {
     private let store: OwnershipStore
     /// How often it renews.

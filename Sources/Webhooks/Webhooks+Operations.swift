@@ -4,6 +4,7 @@ import Cryptography
 import JSON
 import Postgres
 import Record
+import ReportTypes
 import Store
 
 extension Webhooks {

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import JSON
+import ReportTypes
 import Testing
 
 private let time = Instant(microseconds: 1_671_375_600_123_456)

@@ -189,7 +189,7 @@ struct AcceptedWorkTests {
             try await world.update("a2", score: 1, alert: "Goal")
             let segments = wakeUps.takeLeases(10)
             let look = try #require(segments.first?.look)
-            #expect(look.small?.ring?.riders.map(\.deviceKey).count == 1)
+            #expect(look.small?.update?.audience.riders?.count == 1)
             // More than a small ring's work: that was seen, too.
             let other = try #require(segments.last?.look)
             #expect(other.small == nil)
@@ -219,7 +219,7 @@ struct AcceptedWorkTests {
             let segments = wakeUps.takeLeases(10)
             #expect(segments.map(\.lease.isChannel) == [true, true])
             let looks = segments.compactMap(\.look)
-            #expect(looks.map { $0.small?.broadcast?.change.revision } == [2, nil])
+            #expect(looks.map { $0.small?.update?.change.revision } == [2, nil])
             // Beside a channel, the first ring cannot tell what was sent.
             #expect(try await world.number("SELECT count(*) FROM changes WHERE sent_with_ring") == 0)
             #expect(try await world.orchestrator.deliveryStore.segments.claim(limit: 10).isEmpty)

@@ -36,8 +36,8 @@ struct PlainBroadcastTests {
         )
     }
 
-    private func plain(_ group: SegmentGroup) async throws -> [PlainBroadcast] {
-        try await group.room.segments.plainBroadcasts(among: group.segments.map(\.lease))
+    private func plain(_ group: SegmentGroup) async throws -> [PlainUpdate] {
+        try await group.room.segments.plainUpdates(among: group.segments.map(\.lease).filter(\.isChannel))
     }
 
     /// How far the channels have come, whether they are due, leased or have failed, in the order of the activities.
@@ -239,7 +239,7 @@ struct PlainBroadcastTests {
             try await matches(1, in: world)
             try await world.update("a1", score: 1)
             let group = try await group(in: world)
-            for broadcast in try await plain(group) { #expect(try await group.push(broadcast).isAccepted) }
+            for broadcast in try await plain(group) { #expect(try await group.push(broadcast).isComplete) }
             try await world.expireLeases()
             try await world.settle()
             let pushes = world.recorder.take()

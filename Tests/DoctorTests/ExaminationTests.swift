@@ -5,6 +5,7 @@ import Cryptography
 import JSON
 import OrchestratorTestSupport
 import Postgres
+import ReportTypes
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import APITypes
+import ReportTypes
 import Testing
 
 @testable import Doctor

@@ -3,6 +3,7 @@ import ActivityModel
 import MetricsTestKit
 import OrchestratorTestSupport
 import Postgres
+import ReportTypes
 import Store
 import Testing
 

@@ -5,6 +5,7 @@ import DeliveryStore
 package import Orchestrator
 package import Record
 package import Registry
+package import ReportTypes
 import Webhooks
 
 // Short ways from the orchestrator of a test to its rooms.

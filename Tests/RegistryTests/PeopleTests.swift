@@ -4,6 +4,7 @@ import JSON
 import OrchestratorTestSupport
 import Postgres
 import Registry
+import ReportTypes
 import Store
 import Testing
 

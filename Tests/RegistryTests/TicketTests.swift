@@ -5,6 +5,7 @@ import Intake
 import JSON
 import OrchestratorTestSupport
 import Postgres
+import ReportTypes
 import Testing
 
 @testable import Orchestrator

@@ -214,12 +214,12 @@ extension Universe {
     /// Serves one segment as its group does, but for the timers by which a group stores answers and keeps leases.
     private static func work(on lease: SegmentLease, of orchestrator: Orchestrator) async throws {
         let group = SegmentGroup(room: orchestrator.delivery, slot: nil, segments: [LeasedSegment(lease: lease)])
-        if let broadcast = try await orchestrator.deliveryStore.segments.plainBroadcasts(among: [lease]).first {
-            let outcome = try await group.push(broadcast)
-            if outcome.isAccepted {
-                _ = try await orchestrator.deliveryStore.segments.complete([broadcast])
+        if let update = try await orchestrator.deliveryStore.segments.plainUpdates(among: [lease]).first {
+            let answer = try await group.push(update)
+            if answer.isComplete {
+                _ = try await orchestrator.deliveryStore.segments.complete([update])
             } else {
-                try await group.settle(broadcast, outcome)
+                try await group.settle(update, answer)
             }
             return
         }
@@ -231,16 +231,7 @@ extension Universe {
             }
             return
         }
-        guard let ring = try await orchestrator.deliveryStore.segments.smallRings(among: [lease]).first else {
-            _ = try await SegmentWorker(room: orchestrator.delivery, slot: nil, lease: lease).work()
-            return
-        }
-        let exceptions = try await group.push(ring)
-        if exceptions.refused.isEmpty {
-            _ = try await orchestrator.deliveryStore.segments.complete([ring])
-        } else {
-            try await group.settle(ring, exceptions)
-        }
+        _ = try await SegmentWorker(room: orchestrator.delivery, slot: nil, lease: lease).work()
     }
 
     private func turn(_ number: Int) -> Turn { Turn(number: number, since: now, uptime: apple.with { $0.uptime }) }

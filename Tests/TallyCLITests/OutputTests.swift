@@ -3,6 +3,7 @@ import ActivityModel
 import ArgumentParser
 import Foundation
 import JSON
+import ReportTypes
 import SwiftContent
 import TallyClient
 import Testing

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import JSON
+import ReportTypes
 
 /// What operators did.
 enum AuditPage {

@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import ReportTypes
 
 /// One channel: which activity it serves, and what became of it.
 enum ChannelPage {

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import JSON
+import ReportTypes
 
 /// The checks of everything that sending depends on, the worst first.
 enum DoctorPage {

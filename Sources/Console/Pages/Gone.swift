@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import Cryptography
 import JSON
+import ReportTypes
 
 /// What the audit log knows of something that is gone.
 enum Gone {

@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import ReportTypes
 
 /// Whether sending is halted for one environment of an app, and what became of its last halt.
 enum HaltPage {

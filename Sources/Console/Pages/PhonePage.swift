@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import ReportTypes
 
 /// One phone: what it shows and why, its tokens, and what happened to it.
 enum PhonePage {

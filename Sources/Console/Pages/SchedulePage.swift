@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import ReportTypes
 
 /// One schedule: when it is due, and what became of it.
 enum SchedulePage {

@@ -2,8 +2,10 @@ import APNSTransport
 import ActivityModel
 import Channels
 import DeliveryStore
+import Logging
 import Postgres
 import Store
+import Waiting
 
 /// How a group has channels made.
 extension SegmentGroup {
@@ -84,5 +86,18 @@ extension SegmentGroup {
             if !statements.isEmpty { _ = try await connection.pipeline(statements) }
         }
         try await backOff(wanted.lease, afterFailures: wanted.failures + 1, because: outcome)
+    }
+
+    /// Ends the lease of a channel's segment for a pause.
+    func backOff(_ lease: SegmentLease, afterFailures failures: Int, because outcome: PushOutcome) async throws {
+        let delay = room.settings.backoff.delay(afterFailures: failures)
+        room.logger.warning(
+            "segment backs off",
+            metadata: [
+                "activity.key": "\(lease.activityKey)", "segment": "\(lease.segment)",
+                "reason": "\(outcome.words)", "delay": "\(delay)",
+            ]
+        )
+        try await room.segments.backOff(lease, for: delay)
     }
 }

@@ -46,24 +46,12 @@ struct AppWakes: Sendable {
     /// when the claim expires.
     func send() async {
         do {
-            guard let (batch, detail) = try await batch() else {
-                return try await store([WatchedCard.notWoken(cards, again: Self.pause)])
+            guard let pass = try await pass() else {
+                return try await room.settle([WatchedCard.notWoken(cards, again: Self.pause)])
             }
-            let answers = await room.send(batch, to: cards.map(\.deviceKey), slot: nil)
-            room.timeline.record(
-                TimelineSending(
-                    activity: addressee.activity,
-                    segment: nil,
-                    event: .wake,
-                    revision: nil,
-                    origin: nil,
-                    priority: PriorityRule.wake,
-                    detail: detail
-                ),
-                to: cards.map(\.deviceKey),
-                answers
-            )
-            try await store(settlement(answers))
+            let tokens = TokenBuffer(cards.compactMap(\.deviceToken))
+            let answers = await room.send(pass, to: tokens, of: cards.map(\.deviceKey), slot: nil)
+            try await room.settle(settlement(answers))
         } catch {
             room.logger.warning(
                 "apps are not woken",
@@ -73,27 +61,24 @@ struct AppWakes: Sendable {
     }
 
     /// - Returns: Nil where nothing may be sent now: sending is halted, or there is no signing key.
-    private func batch() async throws -> (PushBatch, TimelineDetail)? {
+    private func pass() async throws -> Pass? {
         let activity = addressee.activity
         guard let (now, identity) = try await room.mayPush(activity, else: "apps are not woken") else {
             return nil
         }
-        let detail = try await room.timeline.detail(of: activity.key, count: cards.count)
-        let batch = PushBatch(
-            environment: activity.environment,
-            identity: identity,
-            headers: PushHeaders(
+        return Pass(
+            of: .wake,
+            in: activity,
+            identity,
+            PushHeaders(
                 bundleID: activity.app,
                 pushType: .background,
                 priority: PriorityRule.wake,
                 expiration: now + Self.expiration
             ),
-            body: PushPayload(.background, custom: activity.id.mention(of: addressee.typeName)).body,
-            tokens: TokenBuffer(cards.compactMap(\.deviceToken)),
-            deadline: room.settings.pushDeadline,
-            wantsReceipts: detail.wantsReceipts
+            PushPayload(.background, custom: activity.id.mention(of: addressee.typeName)).body,
+            detail: try await room.timeline.detail(of: activity.key, count: cards.count)
         )
-        return (batch, detail)
     }
 
     /// Retries wake-ups that certainly did not leave. All others count as sent.
@@ -115,15 +100,6 @@ struct AppWakes: Sendable {
             + CardKey.hold(cards.map { CardKey(activityKey: $0.activityKey, deviceKey: $0.deviceKey) })
             + (woken.isEmpty ? [] : [WatchedCard.woken(woken)])
             + (unsent.isEmpty ? [] : [WatchedCard.notWoken(unsent.sorted().map { cards[$0] }, again: Self.pause)])
-    }
-
-    /// Runs in a task of its own. Otherwise a stopping daemon would lose the answers, and another would send the pushes
-    /// again.
-    private func store(_ statements: [Query]) async throws {
-        let database = room.database
-        try await Task {
-            _ = try await database.withTransaction { try await $0.pipeline(statements) }
-        }.value
     }
 }
 

@@ -96,24 +96,12 @@ struct OldCards: Sendable {
 
     private func send(_ activity: Activity, _ cards: [OldCard]) async {
         do {
-            guard let (batch, detail) = try await batch(activity, cards) else {
-                return try await store(Self.again(cards, of: activity, cards.map { _ in Self.pause }))
+            guard let pass = try await pass(activity, cards) else {
+                return try await room.settle([Self.again(cards, of: activity, cards.map { _ in Self.pause })])
             }
-            let answers = await room.send(batch, to: cards.map(\.deviceKey), slot: nil)
-            room.timeline.record(
-                TimelineSending(
-                    activity: activity.names,
-                    segment: nil,
-                    event: .continued,
-                    revision: nil,
-                    origin: nil,
-                    priority: PriorityRule.end.priority,
-                    detail: detail
-                ),
-                to: cards.map(\.deviceKey),
-                answers
-            )
-            for statement in settlement(activity, cards, answers) { try await store(statement) }
+            let tokens = TokenBuffer(cards.map(\.token))
+            let answers = await room.send(pass, to: tokens, of: cards.map(\.deviceKey), slot: nil)
+            for statement in settlement(activity, cards, answers) { try await room.settle([statement]) }
         } catch {
             room.logger.warning(
                 "old cards are not ended",
@@ -123,33 +111,30 @@ struct OldCards: Sendable {
     }
 
     /// - Returns: Nil where nothing may be sent now: sending is halted, or there is no signing key.
-    private func batch(_ activity: Activity, _ cards: [OldCard]) async throws -> (PushBatch, TimelineDetail)? {
+    private func pass(_ activity: Activity, _ cards: [OldCard]) async throws -> Pass? {
         let names = activity.names
         guard let (now, identity) = try await room.mayPush(names, else: "old cards are not ended") else {
             return nil
         }
-        let detail = try await room.timeline.detail(of: names.key, count: cards.count)
-        let batch = PushBatch(
-            environment: names.environment,
-            identity: identity,
-            headers: PushHeaders(
+        return Pass(
+            of: .continued,
+            in: names,
+            identity,
+            PushHeaders(
                 bundleID: names.app,
                 priority: PriorityRule.end.priority,
                 // After that, the system has ended the card.
                 expiration: now + Int64(CardWatch.lifetimeSeconds)
             ),
             // The new card shows the state; the old one is gone at once.
-            body: LiveActivityBody.end(
+            LiveActivityBody.end(
                 contentState: nil,
                 alert: nil,
                 dismissal: .after(seconds: 0),
                 timestamp: max(now, activity.stamp + 1)
             ),
-            tokens: TokenBuffer(cards.map(\.token)),
-            deadline: room.settings.pushDeadline,
-            wantsReceipts: detail.wantsReceipts
+            detail: try await room.timeline.detail(of: names.key, count: cards.count)
         )
-        return (batch, detail)
     }
 
     /// An end without an answer is sent again. A token that APNs does not take is left: nobody can end that card.
@@ -185,12 +170,5 @@ struct OldCards: Sendable {
         WHERE k.activity_key = \(activity.names.key) AND k.device_key = r.device_key
           AND k.activitykit_id = r.activitykit_id
         """
-    }
-
-    /// Runs in a task of its own. Otherwise a stopping daemon would lose the answers, and another would send the pushes
-    /// again.
-    private func store(_ statement: Query) async throws {
-        let database = room.database
-        try await Task { _ = try await database.execute(statement) }.value
     }
 }

@@ -104,26 +104,19 @@ struct PushQueue: Service, CustomStringConvertible {
             return await group.reduce(into: []) { $0.append($1) }
         }
         let settlement = PushSettlement(results: outcomes, backoff: room.settings.backoff)
-        let database = room.database
-        // Runs in a task of its own. Otherwise a stopping daemon would lose the answers, and another would send the
-        // pushes again.
-        try await Task {
-            _ = try await database.withTransaction { try await $0.pipeline(settlement.statements) }
-        }.value
+        try await room.settle(settlement.statements)
     }
 
     private func send(_ push: QueuedPush) async -> PushSettlement.Result {
         if push.isOver { return PushSettlement.Result(push: push, outcome: nil) }
         do {
-            let batch = PushBatch(
-                environment: push.environment,
-                identity: try await room.signing.identity(of: push.app, push.environment),
-                headers: push.headers,
-                body: push.body,
-                tokens: TokenBuffer([push.token]),
-                deadline: room.settings.pushDeadline
+            let identity = try await room.signing.identity(of: push.app, push.environment)
+            let answer = await room.send(
+                Pass(push, identity),
+                to: TokenBuffer([push.token]),
+                of: push.deviceKey.map { [$0] } ?? [],
+                slot: nil
             )
-            let answer = await room.send(batch, to: [push.deviceKey], slot: nil)
             let outcome = answer.exceptions.first?.outcome ?? PushOutcome(.accepted, status: 200)
             room.logger.debug(
                 "push answered",

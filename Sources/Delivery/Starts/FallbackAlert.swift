@@ -7,7 +7,7 @@ import DeliveryStore
 /// It says what the start would have said, and names the activity for the app that is opened by it.
 struct FallbackAlert: Sendable {
     private let activity: ActivitySnapshot
-    private let body: [UInt8]
+    let body: [UInt8]
 
     init(_ alert: AlertContent, for activity: ActivitySnapshot) {
         self.activity = activity
@@ -17,20 +17,13 @@ struct FallbackAlert: Sendable {
         body = PushPayload(.alert, content: content, custom: activity.activityID.mention(of: activity.typeName)).body
     }
 
-    /// The push to the devices' own tokens; `now` is in UNIX seconds.
-    func batch(_ identity: SigningIdentity, to tokens: [PushToken], now: Timestamp, deadline: Duration) -> PushBatch {
-        PushBatch(
-            environment: activity.environment,
-            identity: identity,
-            headers: PushHeaders(
-                bundleID: activity.bundleID,
-                pushType: .alert,
-                priority: PriorityRule.fallbackAlert,
-                expiration: activity.policy.expiration(of: .start, at: now)
-            ),
-            body: body,
-            tokens: TokenBuffer(tokens),
-            deadline: deadline
+    /// The header fields of the push to the devices' own tokens; `now` is in UNIX seconds.
+    func headers(at now: Timestamp) -> PushHeaders {
+        PushHeaders(
+            bundleID: activity.bundleID,
+            pushType: .alert,
+            priority: PriorityRule.fallbackAlert,
+            expiration: activity.policy.expiration(of: .start, at: now)
         )
     }
 }

@@ -248,14 +248,9 @@ struct StartTurn: Sendable {
             }
         }
         if !batch.alerts.isEmpty, let fallback = content.fallback {
-            var push = fallback.batch(
-                content.identity,
-                to: batch.alerts.compactMap(\.deviceToken),
-                now: content.change.timestamp,
-                deadline: room.settings.pushDeadline
-            )
-            push.wantsReceipts = content.detail.wantsReceipts
-            await send(push, as: .alert, batch.alerts, content) { results.answerAlert($0, $1) }
+            let pass = pass(of: .alert, content, fallback.headers(at: content.change.timestamp), fallback.body)
+            let tokens = batch.alerts.compactMap(\.deviceToken)
+            await send(pass, to: tokens, of: batch.alerts) { results.answerAlert($0, $1) }
         }
         if !batch.starts.isEmpty || !batch.alerts.isEmpty {
             try await StartSettlement(room: room, activity: activity, results: results, end: end).run()
@@ -271,43 +266,41 @@ struct StartTurn: Sendable {
     ) async {
         guard let inputPush else { return }
         let rendering = LiveActivityRendering(change: content.change, alert: content.alert, activity: activity)
-        let batch = PushBatch(
-            environment: activity.environment,
-            identity: content.identity,
-            headers: PushHeaders(
-                bundleID: activity.bundleID,
-                priority: PriorityRule.start.priority,
-                expiration: activity.policy.expiration(of: .start, at: content.change.timestamp)
-            ),
-            body: rendering.start(inputPush: inputPush),
-            tokens: TokenBuffer(members.compactMap(\.token)),
-            deadline: room.settings.pushDeadline,
-            wantsReceipts: content.detail.wantsReceipts
+        let headers = PushHeaders(
+            bundleID: activity.bundleID,
+            priority: PriorityRule.start.priority,
+            expiration: activity.policy.expiration(of: .start, at: content.change.timestamp)
         )
-        await send(batch, as: .start, members, content) { results.answer($0, inputPush, $1) }
+        let pass = pass(of: .start, content, headers, rendering.start(inputPush: inputPush))
+        await send(pass, to: members.compactMap(\.token), of: members) { results.answer($0, inputPush, $1) }
+    }
+
+    private func pass(
+        of event: TimelineRow.Event,
+        _ content: Content,
+        _ headers: PushHeaders,
+        _ body: [UInt8]
+    ) -> Pass {
+        Pass(
+            of: event,
+            in: activity.names,
+            content.identity,
+            headers,
+            body,
+            segment: lease.segment,
+            revision: activity.newest,
+            origin: content.change.origin,
+            detail: content.detail
+        )
     }
 
     private func send(
-        _ batch: PushBatch,
-        as event: TimelineRow.Event,
-        _ members: [ClaimedStart],
-        _ content: Content,
+        _ pass: Pass,
+        to tokens: [PushToken],
+        of members: [ClaimedStart],
         answer: (ClaimedStart, PushOutcome?) -> Void
     ) async {
-        let answers = await room.send(batch, to: members.map(\.deviceKey), slot: slot)
-        room.timeline.record(
-            TimelineSending(
-                activity: activity.names,
-                segment: lease.segment,
-                event: event,
-                revision: activity.newest,
-                origin: content.change.origin,
-                priority: batch.headers.priority,
-                detail: content.detail
-            ),
-            to: members.map(\.deviceKey),
-            answers
-        )
+        let answers = await room.send(pass, to: TokenBuffer(tokens), of: members.map(\.deviceKey), slot: slot)
         var exceptions: [Int: PushOutcome] = [:]
         for exception in answers.exceptions {
             exceptions[exception.index] = exception.outcome

@@ -101,7 +101,7 @@ struct Dispatcher: Service, CustomStringConvertible {
     }
 }
 
-/// How many segments a worker is given at once: many while they are small rings, else one.
+/// How many segments a worker is given at once: many while their work is small, else one.
 final class GroupSize: Sendable {
     static let most = 64
 

@@ -51,32 +51,18 @@ struct OutgoingChange: Sendable {
 
     /// Sends to tokens, and takes down what became of it. `deviceKeys` are those of the tokens, in their order.
     func send(_ form: Form, to tokens: TokenBuffer, of deviceKeys: [Int64]) async -> BatchOutcome {
-        let outcome = await room.send(
-            PushBatch(
-                environment: activity.environment,
-                identity: identity,
-                headers: form.headers,
-                body: form.body,
-                tokens: tokens,
-                deadline: room.settings.pushDeadline,
-                wantsReceipts: detail.wantsReceipts
-            ),
-            to: deviceKeys,
-            slot: slot
+        let pass = Pass(
+            of: change.kind == .end ? .end : .update,
+            in: activity.names,
+            identity,
+            form.headers,
+            form.body,
+            segment: lease.segment,
+            revision: form.revision,
+            origin: change.origin,
+            detail: detail
         )
-        room.timeline.record(
-            TimelineSending(
-                activity: activity.names,
-                segment: lease.segment,
-                event: change.kind == .end ? .end : .update,
-                revision: form.revision,
-                origin: change.origin,
-                priority: form.headers.priority,
-                detail: detail
-            ),
-            to: deviceKeys,
-            outcome
-        )
+        let outcome = await room.send(pass, to: tokens, of: deviceKeys, slot: slot)
         if form.dropsAlert {
             room.timeline.record(
                 DroppedAlert(activity: activity.names, revision: form.revision),

@@ -1,8 +1,5 @@
-import APNSTransport
-import ActivityModel
 import DeliveryStore
 import Logging
-import Postgres
 import Store
 import Waiting
 
@@ -31,11 +28,9 @@ struct SegmentGroup: Sendable {
 
     /// Serves them until they rest.
     func run() async -> Outcome {
-        let broadcasts = await plainBroadcasts()
-        let channels = await channelsToMake(besides: broadcasts)
-        let small =
-            await smallRings().map(SmallSegment.ring) + broadcasts.map(SmallSegment.broadcast)
-            + channels.map(SmallSegment.channel)
+        let updates = await plainUpdates()
+        let channels = await channelsToMake(besides: updates)
+        let small = updates.map(SmallSegment.update) + channels.map(SmallSegment.channel)
         let served = Set(small.map(\.lease))
         let others = segments.map(\.lease).filter { !served.contains($0) }
         await giveBack(Array(others.dropFirst()))
@@ -60,34 +55,22 @@ struct SegmentGroup: Sendable {
     }
 
     /// If the database does not answer, only those that were seen already. Workers serve the others.
-    func smallRings() async -> [SmallRing] {
+    func plainUpdates() async -> [PlainUpdate] {
         let now = ContinuousClock.now
-        let seen = segments.compactMap { $0.freshLook(at: now)?.small?.ring }
-        let unseen = segments.filter { $0.lease.isFirstRing && $0.freshLook(at: now) == nil }
+        let seen = segments.compactMap { $0.freshLook(at: now)?.small?.update }
+        let unseen = segments.filter { $0.freshLook(at: now) == nil }
         do {
-            return try await seen + store.smallRings(among: unseen.map(\.lease))
+            return try await seen + store.plainUpdates(among: unseen.map(\.lease))
         } catch {
             room.logger.warning("cannot look at segments", metadata: ["error": "\(error)"])
             return seen
         }
     }
 
-    private func plainBroadcasts() async -> [PlainBroadcast] {
-        let now = ContinuousClock.now
-        let seen = segments.compactMap { $0.freshLook(at: now)?.small?.broadcast }
-        let unseen = segments.filter { $0.lease.isChannel && $0.freshLook(at: now) == nil }
-        do {
-            return try await seen + store.plainBroadcasts(among: unseen.map(\.lease))
-        } catch {
-            room.logger.warning("cannot look at channels", metadata: ["error": "\(error)"])
-            return seen
-        }
-    }
-
-    private func channelsToMake(besides broadcasts: [PlainBroadcast]) async -> [ChannelToMake] {
+    private func channelsToMake(besides updates: [PlainUpdate]) async -> [ChannelToMake] {
         let now = ContinuousClock.now
         let seen = segments.compactMap { $0.freshLook(at: now)?.small?.channel }
-        let known = Set(broadcasts.map(\.lease) + seen.map(\.lease))
+        let known = Set(updates.map(\.lease) + seen.map(\.lease))
         do {
             let others = segments.map(\.lease).filter { !known.contains($0) }
             return try await seen + store.channelsToMake(among: others)
@@ -207,16 +190,15 @@ struct SegmentGroup: Sendable {
 
     /// - Returns: Whether some may be due again.
     private func complete(_ sent: [Answered]) async -> Bool {
-        let (rings, broadcasts) = (sent.compactMap(\.segment.ring), sent.compactMap(\.segment.broadcast))
+        let updates = sent.compactMap(\.segment.update)
+        guard !updates.isEmpty else { return false }
         do {
-            let areRingsDue = try await rings.isEmpty ? false : store.complete(rings)
-            let areChannelsDue = try await broadcasts.isEmpty ? false : store.complete(broadcasts)
-            return areRingsDue || areChannelsDue
+            return try await store.complete(updates)
         } catch {
             // Their leases run out, and they are sent the same again.
             room.logger.error(
                 "small segments are not stored",
-                metadata: ["count": "\(rings.count + broadcasts.count)", "error": "\(error)"]
+                metadata: ["count": "\(updates.count)", "error": "\(error)"]
             )
             return false
         }
@@ -226,8 +208,7 @@ struct SegmentGroup: Sendable {
         do {
             let answer: SmallSegment.Answer =
                 switch segment {
-                case .ring(let ring): .exceptions(try await push(ring))
-                case .broadcast(let broadcast): .broadcast(try await push(broadcast))
+                case .update(let update): try await push(update)
                 case .channel(let wanted): try await make(wanted)
                 }
             return Answered(segment: segment, answer: .success(answer))
@@ -239,70 +220,14 @@ struct SegmentGroup: Sendable {
     private func settle(_ answered: Answered) async -> SmallSegment {
         do {
             switch (answered.segment, try answered.answer.get()) {
-            case (.ring(let ring), .exceptions(let exceptions)): try await settle(ring, exceptions)
-            case (.broadcast(let broadcast), .broadcast(let outcome)): try await settle(broadcast, outcome)
+            case (.update(let update), let answer): try await settle(update, answer)
             case (.channel(let wanted), .notMade(let outcome)): try await settle(wanted, outcome)
-            case (.ring, _), (.broadcast, _), (.channel, _): break  // no such answer, or complete
+            case (.channel, _): break  // no such answer, or complete
             }
         } catch {
             let worker = SegmentWorker(room: room, slot: slot, lease: answered.segment.lease)
             await worker.failed(error)
         }
         return answered.segment
-    }
-
-    /// Stores the results of a ring with refused pushes, and ends its lease. The exceptions have rows of their own,
-    /// which are due later; unless nobody was reached.
-    func settle(_ ring: SmallRing, _ exceptions: PushExceptions) async throws {
-        let revision = ring.change.revision
-        guard exceptions.commonFailure == nil else {
-            if exceptions.mayHaveArrived {
-                _ = try await room.database.execute(ChangeStore.markSent(revision, of: ring.lease.activityKey))
-            }
-            let delay = room.settings.backoff.delay(afterFailures: ring.failures + 1)
-            return try await store.backOff(ring.lease, for: delay)
-        }
-        var carousel = ring.passed
-        var changes = ChangeStore.passed(carousel, under: ring.lease)
-        if exceptions.mayHaveArrived {
-            carousel.reached()
-            changes = ChangeStore.merge(under: ring.lease, after: ring.begun, before: revision, into: revision)
-            changes.append(ChangeStore.markSent(revision, of: ring.lease.activityKey))
-        }
-        let isAtRest = try await store.acknowledge(
-            ring.lease,
-            carousel,
-            restingIfStill: ring.wakes,
-            with: changes + exceptions.statements
-        )
-        if !isAtRest { try await store.queueAgain(ring.lease) }
-    }
-
-    /// All pushes of a small ring are alike and leave together.
-    func push(_ ring: SmallRing) async throws -> PushExceptions {
-        let outgoing = OutgoingChange(
-            room: room,
-            slot: slot,
-            lease: ring.lease,
-            activity: ring.activity,
-            change: ring.change,
-            identity: try await room.signing.identity(of: ring.activity.bundleID, ring.activity.environment),
-            detail: .pushes
-        )
-        let heard = ring.change.heard(missing: nil)
-        let outcome = await outgoing.send(
-            outgoing.form(alert: nil, priority: PriorityRule.routine.priority),
-            to: TokenBuffer(ring.riders.map(\.token)),
-            of: ring.riders.map(\.deviceKey)
-        )
-        if outcome.accepted > 0 {
-            room.work.times.record(ring.change, in: ring.activity.environment, by: .device)
-        }
-        var exceptions = PushExceptions(activityKey: ring.activity.key, backoff: room.settings.backoff)
-        exceptions.add(outcome) {
-            PushExceptions.Place(TokenPushes.Push(ring.riders[$0], alert: nil, heardIfRefused: heard))
-        }
-        exceptions.tellRefusal(to: room.logger)
-        return exceptions
     }
 }

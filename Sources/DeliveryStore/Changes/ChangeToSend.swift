@@ -10,7 +10,7 @@ package struct ChangeToSend: Sendable {
     package var alert: AlertContent?
     let urgency: Urgency
     /// Whether every destination is to get a push of its own for it.
-    var mustDeliver: Bool
+    var mustDeliver = false
     /// The aps timestamp, UNIX seconds. Committed before any push carries it.
     package var timestamp: Timestamp
     var hints: CardHints
@@ -20,13 +20,13 @@ package struct ChangeToSend: Sendable {
     /// When it was accepted, as this daemon's own clock would have said.
     let acceptedAt: ContinuousClock.Instant
     /// The priorities that it was given already.
-    package let priorities: [BudgetClass: GivenPriority]
+    package var priorities: [BudgetClass: GivenPriority] = [:]
     /// When it was read, by the database's clock.
     package let readAt: PGTimestamp
     /// The request that brought it.
     package let origin: RequestOrigin?
     /// Whether it was on record, when it was read, that some of it was sent.
-    package let isSent: Bool
+    package var isSent = false
     /// Whether it counts as sent once the first ring has completed it.
     var isSentWithRing = false
 

@@ -3,6 +3,7 @@ import ActivityModel
 import JSON
 import Logging
 import Postgres
+import ReportTypes
 import Store
 
 /// How a halt ends. The halt is marked, its tokens are revived a batch at a time, and the last batch ends it.

@@ -16,25 +16,25 @@ package struct ActivitySnapshot: Sendable {
     /// The newest accepted revision.
     package let newest: Revision
     /// The oldest change after the begun one that every destination must be sent.
-    let barrier: Revision?
+    var barrier: Revision?
     /// Whether the begun change is such a one: its lap is walked to the end before anything newer but the end.
-    let isBarrierBegun: Bool
+    var isBarrierBegun = false
     package let policy: Policy
     /// How far the audience has been turned into starts; nil if there is nothing left of it.
-    package let enrolment: AudienceStretch.Place?
+    package var enrolment: AudienceStretch.Place?
     /// Whether it ended so long ago that no phone shows it any more.
-    package let isPast: Bool
+    package var isPast = false
     /// How long routine changes are still held back, if nothing else has been accepted since the begun one: until the
     /// least of their intervals since the last push is over. Never for longer than that, whatever becomes of the clock.
-    package let hold: Duration?
+    package var hold: Duration?
     /// The newest change after the begun one, and up to ``target``, that brought an alert.
-    let newAlert: Revision?
+    var newAlert: Revision?
     /// Whether starts are due; they are the first ring's.
-    package let areStartsDue: Bool
+    package var areStartsDue = false
     /// Whether cards of the ring are due that are served by their own rows.
-    let areCardsDue: Bool
+    var areCardsDue = false
     /// Set while sending is halted for the app and environment.
-    package let halt: SendingHalt?
+    package var halt: SendingHalt?
     /// Whether the ring's cards of some app version are still to be taken off it, or brought back
     /// (``VersionSettlement``).
     package var areVersionsUnsettled = false

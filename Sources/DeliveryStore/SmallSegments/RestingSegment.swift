@@ -15,40 +15,24 @@ import Store
 /// lease, and the transaction of a report (``Boarding``). Both raise ``wakes``. If it is unchanged since the look, nobody
 /// has come. ``CatchUpTurn`` sends the newest revision to cards that register meanwhile.
 package struct RestingSegment: Sendable {
-    fileprivate enum Audience: Sendable {
-        case riders([Destination])
-        case channel(BroadcastAddress)
-        /// It has more to do than to send one change to a few, or to a channel.
-        case other
-    }
-
     /// ``SegmentProgress/wakes`` when it was read.
     package let wakes: Int64
     /// The revision that it has come to, which is the activity's newest.
     private let begun: Revision
-    private let audience: Audience
+    /// Who is sent a routine change; nil if the segment has more to do than that.
+    private let audience: PlainUpdate.Audience?
 
     /// Whether it is a ring that nobody rides.
-    package var isEmpty: Bool {
-        if case .riders(let riders) = audience { riders.isEmpty } else { false }
-    }
-
-    /// The push for an update that is being accepted, under the lease of the accept. Nil if a worker must serve the segment.
-    package func sending(_ update: RoutineUpdate, under lease: SegmentLease) -> SmallSegment? {
-        // The accept has raised it.
-        let wakes = wakes + 1
-        switch audience {
-        case .riders(let riders) where !riders.isEmpty:
-            return .ring(SmallRing(lease, update, wakes: wakes, begun: begun, failures: 0, riders: riders))
-        case .channel(let address):
-            return .broadcast(PlainBroadcast(lease, update, wakes: wakes, begun: begun, failures: 0, to: address))
-        case .riders, .other: return nil
-        }
-    }
+    package var isEmpty: Bool { audience?.riders?.isEmpty == true }
 
     /// Whether it is a ring, the only segment of its activity, and a routine update gives it no work but to be sent.
-    package var isSmallRing: Bool {
-        if case .riders(let riders) = audience { !riders.isEmpty } else { false }
+    package var isPlainRing: Bool { audience?.riders?.isEmpty == false }
+
+    /// The push for an update that is being accepted, under the lease of the accept. Nil if a worker must serve the segment.
+    package func sending(_ update: RoutineUpdate, under lease: SegmentLease) -> PlainUpdate? {
+        guard let audience, !isEmpty else { return nil }
+        // The accept has raised `wakes`.
+        return PlainUpdate(lease, update, wakes: wakes + 1, begun: begun, failures: 0, to: audience)
     }
 }
 
@@ -66,11 +50,11 @@ extension RestingSegment {
     package static let tables = """
         CROSS JOIN LATERAL (SELECT \(isResting) AS is_resting OFFSET 0) AS rest
         CROSS JOIN LATERAL (
-            SELECT \(SmallRing.riders) FROM (
+            SELECT \(PlainUpdate.riders) FROM (
                 SELECT \(Destination.columns) FROM subscriptions
                 WHERE rest.is_resting AND g.segment >= 0
                   AND activity_key = a.activity_key AND mode = 'token' AND state = 'riding'
-                ORDER BY device_key LIMIT \(SmallRing.mostRiders + 1)
+                ORDER BY device_key LIMIT \(PlainUpdate.mostRiders + 1)
             ) AS d
         ) AS riders
         LEFT JOIN LATERAL (
@@ -126,22 +110,16 @@ extension RestingSegment {
         self.wakes = wakes
         begun = try row["resting_at"]
         // What cannot be read is served by a worker, which says why. It must not refuse the changes of others.
-        audience = (try? Audience(segment, row)) ?? .other
+        audience = try? Self.audience(of: segment, row)
     }
-}
 
-extension RestingSegment.Audience {
-    fileprivate init(_ segment: Int16, _ row: Row) throws {
+    private static func audience(of segment: Int16, _ row: Row) throws -> PlainUpdate.Audience? {
         let isPlain: Bool = try row["is_plain"]
         let riders: Int64 = try row["riders"]
-        if !isPlain || riders > SmallRing.mostRiders {
-            self = .other
-        } else if segment >= 0 {
-            let first = try row.column(named: "keys")
-            self = .riders(riders == 0 ? [] : try SmallRing.riders(in: row, from: first))
-        } else {
-            let address = try BroadcastAddress(row, from: row.column(named: "channel_id"))
-            self = address.map(Self.channel) ?? .other
+        guard isPlain, riders <= PlainUpdate.mostRiders else { return nil }
+        guard segment >= 0 else {
+            return try BroadcastAddress(row, from: row.column(named: "channel_id")).map(PlainUpdate.Audience.channel)
         }
+        return riders == 0 ? .riders([]) : try PlainUpdate.riders(in: row, from: row.column(named: "keys"))
     }
 }

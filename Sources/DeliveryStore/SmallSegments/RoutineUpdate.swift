@@ -6,8 +6,7 @@ package import Store
 
 /// The newest change of a running activity, which is a routine one, with all that its push needs.
 ///
-/// The accept of a change knows it already. ``SmallRing`` and ``PlainBroadcast`` read it for many activities in one
-/// statement.
+/// The accept of a change knows it already. ``PlainUpdate`` reads it for many activities in one statement.
 ///
 /// A class, because it is large, and an accept passes it on.
 package final class RoutineUpdate: Sendable {
@@ -17,7 +16,7 @@ package final class RoutineUpdate: Sendable {
     /// Whether the change counts as sent once the first ring has completed it.
     package var isSentWithRing: Bool { change.isSentWithRing }
 
-    /// A change that is being accepted.
+    /// `acceptedAt` is the moment when the change was accepted by this daemon's own clock: now, if it is being accepted.
     package init(
         of activity: ActivityNames,
         type: ActivityTypeName,
@@ -28,24 +27,31 @@ package final class RoutineUpdate: Sendable {
         contentState: CompactJSON,
         timestamp: Timestamp,
         hints: CardHints,
-        origin: RequestOrigin?,
+        acceptedAt: ContinuousClock.Instant = .now,
         readAt: PGTimestamp,
+        origin: RequestOrigin?,
         isSentWithRing: Bool
     ) {
         self.activity = ActivitySnapshot(
-            running: activity,
-            type: type,
+            key: activity.key,
+            bundleID: activity.app,
+            activityID: activity.id,
+            environment: activity.environment,
+            typeName: type,
             delivery: delivery,
+            state: .live,
             attributes: attributes,
-            policy: policy,
-            newest: revision
+            newest: revision,
+            policy: policy
         )
         change = ChangeToSend(
-            routine: revision,
-            contentState,
-            timestamp,
-            hints,
-            acceptedAt: .now,
+            revision: revision,
+            kind: .update,
+            contentState: contentState,
+            urgency: .routine,
+            timestamp: timestamp,
+            hints: hints,
+            acceptedAt: acceptedAt,
             readAt: readAt,
             origin: origin,
             isSentWithRing: isSentWithRing
@@ -118,7 +124,7 @@ package final class RoutineUpdate: Sendable {
         }
     }
 
-    private init(_ row: Row, _ policies: inout Policies) throws {
+    private convenience init(_ row: Row, _ policies: inout Policies) throws {
         let bundleID = BundleID(stored: try row.decode(at: 1))
         let typeName = ActivityTypeName(stored: try row.decode(at: 4))
         let type = RegistryCaches.TypeKey(app: bundleID, name: typeName)
@@ -129,9 +135,8 @@ package final class RoutineUpdate: Sendable {
             policy = try Policy.stored(row.decode(String.self, at: 7))
             policies[type] = policy
         }
-        let revision = try row.decode(Int64.self, at: 8)
-        activity = ActivitySnapshot(
-            running: ActivityNames(
+        self.init(
+            of: ActivityNames(
                 key: try row.decode(at: 0),
                 app: bundleID,
                 environment: try .stored(try row.decode(at: 3)),
@@ -141,84 +146,14 @@ package final class RoutineUpdate: Sendable {
             delivery: try .stored(try row.decode(at: 5)),
             attributes: CompactJSON(stored: Array(try row.decode(String.self, at: 6).utf8)),
             policy: policy,
-            newest: revision
-        )
-        change = ChangeToSend(
-            routine: revision,
-            CompactJSON(stored: Array(try row.decode(String.self, at: 9).utf8)),
-            try row.decode(at: 10),
-            try CardHints(in: row, from: 16),
+            revision: try row.decode(at: 8),
+            contentState: CompactJSON(stored: Array(try row.decode(String.self, at: 9).utf8)),
+            timestamp: try row.decode(at: 10),
+            hints: try CardHints(in: row, from: 16),
             acceptedAt: .now - (try row.decode(Duration.self, at: 11)),
             readAt: try row.decode(at: 12),
             origin: RequestOrigin(stored: try row.decode(at: 13), try row.decode(at: 14)),
             isSentWithRing: try row.decode(at: 15)
-        )
-    }
-}
-
-extension ActivitySnapshot {
-    /// A running activity that has no other work than its newest change.
-    fileprivate init(
-        running activity: ActivityNames,
-        type: ActivityTypeName,
-        delivery: Delivery,
-        attributes: CompactJSON,
-        policy: Policy,
-        newest: Revision
-    ) {
-        self.init(
-            key: activity.key,
-            bundleID: activity.app,
-            activityID: activity.id,
-            environment: activity.environment,
-            typeName: type,
-            delivery: delivery,
-            state: .live,
-            attributes: attributes,
-            newest: newest,
-            barrier: nil,
-            isBarrierBegun: false,
-            policy: policy,
-            enrolment: nil,
-            isPast: false,
-            hold: nil,
-            newAlert: nil,
-            areStartsDue: false,
-            areCardsDue: false,
-            halt: nil
-        )
-    }
-}
-
-extension ChangeToSend {
-    /// An update that is no more than a new state.
-    fileprivate init(
-        routine revision: Revision,
-        _ contentState: CompactJSON,
-        _ timestamp: Timestamp,
-        _ hints: CardHints,
-        acceptedAt: ContinuousClock.Instant,
-        readAt: PGTimestamp,
-        origin: RequestOrigin?,
-        isSentWithRing: Bool
-    ) {
-        self.init(
-            revision: revision,
-            kind: .update,
-            contentState: contentState,
-            alert: nil,
-            urgency: .routine,
-            mustDeliver: false,
-            timestamp: timestamp,
-            hints: hints,
-            dismissAfterSeconds: nil,
-            dismissAt: nil,
-            acceptedAt: acceptedAt,
-            priorities: [:],
-            readAt: readAt,
-            origin: origin,
-            isSent: false,
-            isSentWithRing: isSentWithRing
         )
     }
 }

@@ -2,8 +2,7 @@ package import APNSTransport
 
 /// A leased segment with so little to do that a ``SegmentGroup`` serves many at once.
 package enum SmallSegment: Sendable {
-    case ring(SmallRing)
-    case broadcast(PlainBroadcast)
+    case update(PlainUpdate)
     case channel(ChannelToMake)
 
     /// The answers of APNs.
@@ -29,16 +28,13 @@ package enum SmallSegment: Sendable {
     /// The lease of the segment.
     package var lease: SegmentLease {
         switch self {
-        case .ring(let ring): ring.lease
-        case .broadcast(let broadcast): broadcast.lease
+        case .update(let update): update.lease
         case .channel(let wanted): wanted.lease
         }
     }
 
-    /// The ring, if it is one.
-    package var ring: SmallRing? { if case .ring(let ring) = self { ring } else { nil } }
-    /// The broadcast, if it is one.
-    package var broadcast: PlainBroadcast? { if case .broadcast(let broadcast) = self { broadcast } else { nil } }
+    /// The update, if it is one.
+    package var update: PlainUpdate? { if case .update(let update) = self { update } else { nil } }
     /// The channel to make, if it is one.
     package var channel: ChannelToMake? { if case .channel(let wanted) = self { wanted } else { nil } }
 }

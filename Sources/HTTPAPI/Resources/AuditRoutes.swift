@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import HTTPTypes
 import Registry
+import ReportTypes
 
 extension Route {
     /// `/v1/audit`: operator actions. A bound key reads those on its app.

@@ -1,6 +1,7 @@
 import APITypes
 import HTTPTypes
 import Registry
+import ReportTypes
 
 extension Route {
     /// `/v1/doctor`. A bound key gets only the checks of its app.

@@ -3,6 +3,7 @@ package import ActivityModel
 import JSON
 import Postgres
 import Record
+import ReportTypes
 import Store
 
 extension Orchestrator {

@@ -1,8 +1,9 @@
-package import APITypes
+import APITypes
 package import ActivityModel
 import Postgres
 import Record
 import Registry
+package import ReportTypes
 import Store
 
 extension Orchestrator {

@@ -2,6 +2,7 @@ package import APITypes
 package import ActivityModel
 import JSON
 import Postgres
+package import ReportTypes
 import Store
 
 extension Record {

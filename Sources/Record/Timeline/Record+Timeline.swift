@@ -1,6 +1,7 @@
 package import APITypes
 package import ActivityModel
 import Postgres
+import ReportTypes
 import Store
 
 extension Record {

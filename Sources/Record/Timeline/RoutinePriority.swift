@@ -14,7 +14,7 @@ enum RoutinePriority {
     /// An SQL condition: the change `c`, of which ``isMeant`` holds, has left.
     ///
     /// Of the newest, the walk that has sent something since it was accepted says so at once, and of any, whoever has put
-    /// it on record. Of the rest, which small rings have sent, the timeline alone knows: as one worker sends them
+    /// it on record. Of the rest, which plain updates have sent, the timeline alone knows: as one worker sends them
     /// in their order, the first push that left of this change or a newer one was of this change, if any was; so
     /// nothing behind it is read. A ring that nobody rides is passed without a push.
     static let hasLeft = """

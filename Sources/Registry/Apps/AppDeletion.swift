@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import ReportTypes
 import Store
 
 /// Deletes an app with everything that belongs to it, up to millions of rows, in short transactions. The app itself

@@ -3,6 +3,7 @@ package import ActivityModel
 import Cryptography
 import JSON
 import Postgres
+import ReportTypes
 import Store
 
 extension Registry {

@@ -2,6 +2,7 @@ import APITypes
 package import ActivityModel
 import JSON
 import Postgres
+import ReportTypes
 import Store
 
 extension Registry {

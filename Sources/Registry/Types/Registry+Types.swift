@@ -3,6 +3,7 @@ package import ActivityModel
 import JSON
 import JSONSchema
 import Postgres
+import ReportTypes
 import Store
 
 extension Registry {

@@ -1,8 +1,9 @@
-package import APITypes
+import APITypes
 package import ActivityModel
 import Cryptography
 package import JSON
 package import Postgres
+package import ReportTypes
 
 /// The rows of `audit_log`.
 package enum AuditRows {

@@ -1,6 +1,7 @@
 import APITypes
 import Logging
 import Postgres
+import ReportTypes
 import ServiceLifecycle
 
 /// Forgets rows that have had their time and have no partitions to drop; every daemon does, some at a time.

@@ -1,5 +1,6 @@
 package import APITypes
 import ActivityModel
+package import ReportTypes
 
 extension TallyClient {
     /// Creates a key. Only this answer contains its secret.

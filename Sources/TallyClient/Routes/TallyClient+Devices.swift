@@ -1,5 +1,6 @@
 package import APITypes
 package import ActivityModel
+package import ReportTypes
 
 extension TallyClient {
     /// Reports an installation and its start tokens.

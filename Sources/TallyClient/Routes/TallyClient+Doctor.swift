@@ -1,4 +1,5 @@
-package import APITypes
+import APITypes
+package import ReportTypes
 
 extension TallyClient {
     /// Lets the daemon check everything that sending depends on.

@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import ArgumentParser
 import JSON
+import ReportTypes
 import TallyClient
 
 struct Audit: AppCommand {

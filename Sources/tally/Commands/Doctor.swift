@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import ArgumentParser
+import ReportTypes
 import TallyClient
 
 struct DoctorCommand: ClientCommand {

@@ -1,4 +1,5 @@
 import APITypes
+import ReportTypes
 
 /// The doctor's report for people: a line for each good result, a paragraph for each bad one, and a summary.
 struct DoctorText {

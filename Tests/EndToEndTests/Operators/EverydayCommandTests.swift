@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import Foundation
 import JSON
+import ReportTypes
 import SystemSupport
 import TallyClient
 import TestSupport

@@ -3,6 +3,7 @@ import ActivityModel
 import Foundation
 import JSON
 import Postgres
+import ReportTypes
 import SystemSupport
 import TallyClient
 import TestSupport

@@ -2,6 +2,7 @@
 import ActivityModel
 import JSON
 import Intake
+import ReportTypes
 import Synchronization
 
 @testable import HTTPAPI

@@ -6,6 +6,7 @@ import OrchestratorTestSupport
 import Postgres
 import Record
 import Registry
+import ReportTypes
 import TestSupport
 import Testing
 

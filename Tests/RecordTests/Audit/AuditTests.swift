@@ -5,6 +5,7 @@ import JSON
 import OrchestratorTestSupport
 import Postgres
 import Registry
+import ReportTypes
 import TestSupport
 import Testing
 

@@ -27,13 +27,13 @@ leases.expression("exceptions-without-a-lease", STORE, "results.last?.isEmpty ==
 leases.query("announced-work-is-overlooked", STORE, "wakes = s.wakes + 1", "wakes = s.wakes",
              at="wakes = s.wakes + 1\n                FROM woken")
 leases.query("small-ring-is-not-on-record", "DeliveryStore/Changes/ChangeStore.swift", "is_sent = true", "is_sent = c.is_sent", at="UPDATE changes AS c SET is_sent = true")
-BROADCAST = "DeliveryStore/SmallSegments/PlainBroadcast.swift"
+BROADCAST = "DeliveryStore/SmallSegments/PlainUpdate+Channels.swift"
 leases.string("plain-broadcast-jumps-over-alerts", "DeliveryStore/SmallSegments/RoutineUpdate.swift", "AND NOT ", "AND false AND ",
               at="AND NOT \\(isStateAlone(\"n\"))")
 leases.query("plain-broadcast-merges-over-a-ring", "DeliveryStore/Changes/ChangeStore.swift", "min(coalesce(o.lap_revision, o.completed_revision + 1))", "u.newer")
-leases.statement("plain-broadcast-merges-nothing", BROADCAST, "guard change.revision > begun + 1 else { return nil }", "return nil")
-leases.statement("refused-for-good-is-repeated", "Delivery/Broadcasts/SegmentGroup+Broadcasts.swift",
-                 "if consequence == .refused { return try await passOver(broadcast, outcome) }")
+leases.expression("plain-broadcast-merges-nothing", BROADCAST, "broadcasts.compactMap(\\.jump)", "[]")
+UPDATES = "Delivery/Workers/SegmentGroup+Updates.swift"
+leases.expression("refused-for-good-is-repeated", UPDATES, "consequence == .refused", "false")
 leases.string("plain-broadcast-forgets-late-starts", "DeliveryStore/SmallSegments/BroadcastAddress.swift",
     " AND (n.starts_until IS NULL OR n.starts_until > clock_timestamp())", "")
 leases.query("broadcast-rests-over-new-work", BROADCAST, "s.wakes <> u.wakes", "false")
@@ -43,8 +43,8 @@ leases.expression("rests-over-new-work", ENDINGS, "wakesSeen", "nil", at='failur
 leases.expression("pauses-over-new-work", ENDINGS, "wakesSeen", "nil", at="ending(lease, dueIn: delay, ifStill: wakesSeen)")
 leases.string("failures-are-not-counted", ENDINGS, "least(s.failures + 1, 1000)", "s.failures")
 ACCEPTED = "Intake/AcceptedWork.swift"
-leases.statement("partly-refused-is-not-on-record", "Delivery/Workers/SegmentGroup.swift",
-    "changes.append(ChangeStore.markSent(revision, of: ring.lease.activityKey))")
+leases.statement("partly-refused-is-not-on-record", UPDATES,
+    "changes.append(ChangeStore.markSent(revision, of: update.lease.activityKey))")
 leases.expression("accept-trusts-an-old-look", ACCEPTED, "wakes == rest.wakes + 1", "true")
 leases.expression("accept-forgets-due-cards", "DeliveryStore/SmallSegments/RestingSegment.swift",
     """hasNo("mode = 'token' AND d.state = 'due'", orderedBy: "mode, due_at")""", '"true"')
@@ -111,7 +111,7 @@ merges.expression("merged-may-be-sent", CHANGES, UNSENT, '"c.merged_into IS NULL
 merges.expression("merged-again", CHANGES, UNSENT, '"NOT \\(isSent("c"))"')
 merges.query("other-rings-are-passed-over", CHANGES, "others.next)", "9223372036854775807)", at="AND s.revision < least(\\(upcoming), others.next)")
 merges.query("passed-counts-as-sent", CHANGES, "SET sent_with_ring = false", "SET sent_with_ring = true")
-merges.expression("lost-lease-leaves-no-record", "DeliveryStore/SmallSegments/SmallRingStore.swift", "ended.count < rings.count", "false")
+merges.expression("lost-lease-leaves-no-record", "DeliveryStore/SmallSegments/PlainUpdateStore.swift", "ended.count < rings.count", "false")
 merges.query("sent-stays-merged", CHANGES, ", merged_into = NULL", "", at="UPDATE changes SET is_sent = true, merged_into = NULL")
 merges.query("merged-into-itself", CHANGES, "AND 1 PRECEDING", "AND CURRENT ROW",
              equivalent="what is merged is unsent and older than what it is merged into, so it never finds itself")

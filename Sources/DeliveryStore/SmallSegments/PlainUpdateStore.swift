@@ -3,25 +3,49 @@ import Postgres
 import Store
 
 extension SegmentStore {
-    /// Looks which of the leased segments are small rings.
-    package func smallRings(among leases: [SegmentLease]) async throws -> [SmallRing] {
-        guard !leases.isEmpty else { return [] }
-        let selection = SmallRing.selection(leases.map(\.activityKey), of: daemon)
-        guard let rows = try await database.pipeline([.planningOnce, selection]).last else { return [] }
-        return try SmallRing.read(leases, rows)
+    /// Looks which of the leased segments have no more to do than to send one routine change.
+    package func plainUpdates(among leases: [SegmentLease]) async throws -> [PlainUpdate] {
+        let rings = leases.filter(\.isFirstRing)
+        let channels = leases.filter(\.isChannel)
+        var selections: [Query] = []
+        if !rings.isEmpty { selections.append(PlainUpdate.selectionOfRings(rings.map(\.activityKey), of: daemon)) }
+        if !channels.isEmpty {
+            selections.append(PlainUpdate.selectionOfChannels(channels.map(\.activityKey), of: daemon))
+        }
+        guard !selections.isEmpty else { return [] }
+        var rows = try await database.pipeline([.planningOnce] + selections).dropFirst()
+        var updates: [PlainUpdate] = []
+        if !rings.isEmpty { updates = try PlainUpdate.read(rings, rows.removeFirst(), PlainUpdate.riders) }
+        if let rows = rows.first {
+            updates += try PlainUpdate.read(channels, rows) { row, first in
+                try BroadcastAddress(row, from: first).map(PlainUpdate.Audience.channel)
+            }
+        }
+        return updates
     }
 
-    /// Ends the leases of small rings whose pushes were all accepted, and stores their walks and merges. As
+    /// Ends the leases of segments whose pushes were all accepted, and stores that they were sent.
+    ///
+    /// - Returns: Whether some are due now.
+    package func complete(_ updates: [PlainUpdate]) async throws -> Bool {
+        let rings = updates.filter { $0.audience.riders != nil }
+        let broadcasts = updates.filter { $0.audience.riders == nil }
+        let areRingsDue = try await rings.isEmpty ? false : completeRings(rings)
+        let areChannelsDue = try await broadcasts.isEmpty ? false : completeBroadcasts(broadcasts)
+        return areRingsDue || areChannelsDue
+    }
+
+    /// Ends the leases of rings whose pushes were all accepted, and stores their walks and merges. As
     /// ``acknowledge(_:_:hasFailed:hasSent:alertStamp:restingIfStill:with:)`` and ``rest(_:wakesSeen:hold:)`` in one.
     ///
     /// One that was given work meanwhile is due at once. If a lease is lost, only this is stored: the change was sent.
     /// Otherwise a card that joins later and knows an older revision would have it merged.
     ///
     /// - Returns: Whether some are due now.
-    package func complete(_ rings: [SmallRing]) async throws -> Bool {
+    private func completeRings(_ rings: [PlainUpdate]) async throws -> Bool {
         let rings = rings.sorted { $0.lease.activityKey < $1.lease.activityKey }
         // Rows are locked in the order in which everybody locks segments, because the loop over the rings is the outer
-        // one. A small ring has nothing that is due later: the look has found no start and no row of its own, and
+        // one. Such a ring has nothing that is due later: the look has found no start and no row of its own, and
         // whoever brings one wakes the ring.
         let statement: Query = """
             WITH mine AS (
@@ -50,7 +74,7 @@ extension SegmentStore {
         return ended.contains { $0.1 }
     }
 
-    private static func marks(of rings: [SmallRing]) -> [Query] {
+    private static func marks(of rings: [PlainUpdate]) -> [Query] {
         guard !rings.isEmpty else { return [] }
         return [ChangeStore.markSent(rings.map(\.change.revision), of: rings.map(\.lease.activityKey))]
     }

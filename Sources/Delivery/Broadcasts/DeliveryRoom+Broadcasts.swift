@@ -1,0 +1,37 @@
+import APNSTransport
+import ActivityModel
+import DeliveryStore
+import Logging
+import Store
+
+extension DeliveryRoom {
+    /// Sends a push to a channel, and takes down what became of it.
+    func broadcast(_ push: BroadcastPush, of change: ChangeToSend, _ activity: ActivityNames) async -> PushOutcome {
+        let departure = ContinuousClock.now
+        let outcome = await sender.broadcast(push)
+        timeline.record(
+            TimelineSending(
+                activity: activity,
+                segment: SegmentRows.channelSegment,
+                event: change.kind == .end ? .end : .update,
+                revision: change.revision,
+                origin: change.origin,
+                priority: push.priority,
+                detail: .pushes
+            ),
+            broadcast: outcome,
+            latency: departure.duration(to: .now)
+        )
+        return outcome
+    }
+}
+
+extension Logger {
+    /// Says that a broadcast is not tried again.
+    func refusedForGood(_ activityKey: Int64, _ outcome: PushOutcome) {
+        error(
+            "APNs refuses a broadcast for good",
+            metadata: ["activity.key": "\(activityKey)", "apns.reason": "\(outcome.words)"]
+        )
+    }
+}

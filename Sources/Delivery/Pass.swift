@@ -1,0 +1,99 @@
+import APNSTransport
+import ActivityModel
+import DeliveryStore
+import Postgres
+import Store
+
+/// One body under one set of headers, for any number of tokens.
+///
+/// Whatever is sent to a token leaves in a pass: changes along a ring or to single cards, starts, fallback alerts, wake-ups,
+/// ends of old cards, ordinary pushes. Each kind of work reads who is to be sent something, makes a pass, and stores what the
+/// answers mean (``Consequence``) in its own rows.
+struct Pass: Sendable {
+    fileprivate let environment: APNSEnvironment
+    fileprivate let identity: SigningIdentity
+    fileprivate let headers: PushHeaders
+    fileprivate let body: [UInt8]
+    fileprivate let wantsReceipts: Bool
+    /// How the timeline tells of it; nil if an event tells what came of each push.
+    fileprivate let told: TimelineSending?
+
+    /// A pass to cards or devices of an activity.
+    init(
+        of event: TimelineRow.Event,
+        in activity: ActivityNames,
+        _ identity: SigningIdentity,
+        _ headers: PushHeaders,
+        _ body: [UInt8],
+        segment: Int16? = nil,
+        revision: Revision? = nil,
+        origin: RequestOrigin? = nil,
+        detail: TimelineDetail
+    ) {
+        environment = activity.environment
+        self.identity = identity
+        self.headers = headers
+        self.body = body
+        wantsReceipts = detail.wantsReceipts
+        told = TimelineSending(
+            activity: activity,
+            segment: segment,
+            event: event,
+            revision: revision,
+            origin: origin,
+            priority: headers.priority,
+            detail: detail
+        )
+    }
+
+    /// An ordinary push.
+    init(_ push: QueuedPush, _ identity: SigningIdentity) {
+        environment = push.environment
+        self.identity = identity
+        headers = push.headers
+        body = push.body
+        wantsReceipts = false
+        told = nil
+    }
+}
+
+extension DeliveryRoom {
+    /// Sends a pass. Counts the answers of APNs for the halts, and takes them down for the timeline.
+    ///
+    /// - Parameters:
+    ///   - pass: What is sent.
+    ///   - tokens: Where it goes.
+    ///   - devices: The keys of the devices of the tokens, in their order; empty if they are not known.
+    ///   - slot: That of the worker which sends; nil if no worker of the dispatcher does.
+    /// - Returns: The answers of APNs.
+    func send(_ pass: Pass, to tokens: TokenBuffer, of devices: [Int64], slot: WorkerSlot?) async -> BatchOutcome {
+        let batch = PushBatch(
+            environment: pass.environment,
+            identity: pass.identity,
+            headers: pass.headers,
+            body: pass.body,
+            tokens: tokens,
+            deadline: settings.pushDeadline,
+            wantsReceipts: pass.wantsReceipts
+        )
+        let outcome = await slot.awaiting { await sender.send(batch) }
+        await halts.observe(
+            AnswerWatch.Count(answers: outcome.answered, rejections: outcome.rejected),
+            of: outcome.exceptions.compactMap { exception in
+                exception.isRejection && exception.index < devices.count ? devices[exception.index] : nil
+            },
+            in: HaltScope(app: pass.headers.bundleID, environment: pass.environment)
+        )
+        if let told = pass.told { timeline.record(told, to: devices, outcome) }
+        return outcome
+    }
+
+    /// Runs statements that settle answers in one transaction. In a task of its own: otherwise a stopping daemon would lose
+    /// the answers, and another would send the pushes again.
+    func settle(_ statements: [Query]) async throws {
+        let database = database
+        try await Task {
+            _ = try await database.withTransaction { try await $0.pipeline(statements) }
+        }.value
+    }
+}

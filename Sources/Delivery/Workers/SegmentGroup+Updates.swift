@@ -1,0 +1,125 @@
+import APNSTransport
+import ActivityModel
+import Channels
+import DeliveryStore
+import Postgres
+import Store
+import Waiting
+
+/// How a group sends routine changes.
+extension SegmentGroup {
+    /// Sends a change to all of its audience at once. The sender does not check again whether it may continue: the push to
+    /// a channel is a single one, and those to riders are few (promise 5).
+    func push(_ update: PlainUpdate) async throws -> SmallSegment.Answer {
+        switch update.audience {
+        case .riders(let riders): .exceptions(try await push(update, to: riders))
+        case .channel(let address): .broadcast(try await push(update, to: address))
+        }
+    }
+
+    /// Stores that a change was not accepted for all of its audience, and ends the lease.
+    func settle(_ update: PlainUpdate, _ answer: SmallSegment.Answer) async throws {
+        switch (update.audience, answer) {
+        case (.riders, .exceptions(let exceptions)): try await settle(update, exceptions)
+        case (.channel(let address), .broadcast(let outcome)): try await settle(update, outcome, of: address)
+        case (.riders, _), (.channel, _): break  // no such answer
+        }
+    }
+
+    private func push(_ update: PlainUpdate, to riders: [Destination]) async throws -> PushExceptions {
+        let outgoing = OutgoingChange(
+            room: room,
+            slot: slot,
+            lease: update.lease,
+            activity: update.activity,
+            change: update.change,
+            identity: try await room.signing.identity(of: update.activity.bundleID, update.activity.environment),
+            detail: .pushes
+        )
+        let heard = update.change.heard(missing: nil)
+        let outcome = await outgoing.send(
+            outgoing.form(alert: nil, priority: PriorityRule.routine.priority),
+            to: TokenBuffer(riders.map(\.token)),
+            of: riders.map(\.deviceKey)
+        )
+        if outcome.accepted > 0 {
+            room.work.times.record(update.change, in: update.activity.environment, by: .device)
+        }
+        var exceptions = PushExceptions(activityKey: update.activity.key, backoff: room.settings.backoff)
+        exceptions.add(outcome) {
+            PushExceptions.Place(TokenPushes.Push(riders[$0], alert: nil, heardIfRefused: heard))
+        }
+        exceptions.tellRefusal(to: room.logger)
+        return exceptions
+    }
+
+    /// The exceptions have rows of their own, which are due later; unless nobody was reached.
+    private func settle(_ update: PlainUpdate, _ exceptions: PushExceptions) async throws {
+        let revision = update.change.revision
+        guard exceptions.commonFailure == nil else {
+            if exceptions.mayHaveArrived { try await markSent(update) }
+            let delay = room.settings.backoff.delay(afterFailures: update.failures + 1)
+            return try await room.segments.backOff(update.lease, for: delay)
+        }
+        var carousel = update.passed
+        var changes = ChangeStore.passed(carousel, under: update.lease)
+        if exceptions.mayHaveArrived {
+            carousel.reached()
+            changes = ChangeStore.merge(under: update.lease, after: update.begun, before: revision, into: revision)
+            changes.append(ChangeStore.markSent(revision, of: update.lease.activityKey))
+        }
+        try await acknowledge(update, carousel, with: changes + exceptions.statements)
+    }
+
+    private func push(_ update: PlainUpdate, to address: BroadcastAddress) async throws -> PushOutcome {
+        let (activity, change) = (update.activity, update.change)
+        let identity = try await room.signing.identity(of: activity.bundleID, activity.environment)
+        let push = update.broadcast(to: address, signedBy: identity, deadline: room.settings.pushDeadline)
+        let outcome = await slot.awaiting { await room.broadcast(push, of: change, activity.names) }
+        if outcome.isAccepted { room.work.times.record(change, in: activity.environment, by: .broadcast) }
+        return outcome
+    }
+
+    /// The broadcast is tried again after a pause, unless APNs refuses it for good, or the channel is lost.
+    private func settle(_ update: PlainUpdate, _ outcome: PushOutcome, of address: BroadcastAddress) async throws {
+        let consequence = outcome.class.broadcastConsequence(onSettled: address.isSettled)
+        if consequence == .refused {
+            room.logger.refusedForGood(update.activity.key, outcome)
+            let carousel = update.passed
+            return try await acknowledge(
+                update,
+                carousel,
+                with: ChangeStore.passed(carousel, under: update.lease)
+            )
+        }
+        if consequence.mayHaveArrived { try await markSent(update) }
+        if consequence == .lost {
+            let loss = try await room.channels.settleLoss(
+                of: address.channelID,
+                address.apnsID,
+                app: update.activity.bundleID,
+                update.activity.environment,
+                reason: outcome.words
+            ) { await slot.awaiting($0) }
+            if case .settled = loss { return try await room.segments.queueAgain(update.lease) }
+        }
+        try await backOff(update.lease, afterFailures: update.failures + 1, because: outcome)
+    }
+
+    private func markSent(_ update: PlainUpdate) async throws {
+        _ = try await room.database.execute(
+            ChangeStore.markSent(update.change.revision, of: update.lease.activityKey)
+        )
+    }
+
+    /// Stores the end of a walk. The segment rests, unless it was given more work.
+    private func acknowledge(_ update: PlainUpdate, _ carousel: Carousel, with statements: [Query]) async throws {
+        let isAtRest = try await room.segments.acknowledge(
+            update.lease,
+            carousel,
+            restingIfStill: update.wakes,
+            with: statements
+        )
+        if !isAtRest { try await room.segments.queueAgain(update.lease) }
+    }
+}

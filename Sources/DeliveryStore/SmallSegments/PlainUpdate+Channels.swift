@@ -1,0 +1,85 @@
+package import APNSTransport
+import ActivityModel
+import Channels
+import FoundationEssentials
+import Postgres
+import Store
+
+/// Routine changes to everybody who listens to a channel. A ``ChannelTurn`` does all else for a channel.
+extension PlainUpdate {
+    /// The push to a channel.
+    package func broadcast(
+        to address: BroadcastAddress,
+        signedBy identity: SigningIdentity,
+        deadline: Duration
+    ) -> BroadcastPush {
+        BroadcastPush(
+            environment: activity.environment,
+            identity: identity,
+            bundleID: activity.bundleID,
+            channelID: address.apnsID,
+            storage: address.storage,
+            priority: PriorityRule.routine.priority,
+            expiration: activity.policy.expiration(of: change.kind, at: change.timestamp, storage: address.storage),
+            body: LiveActivityRendering(change: change, alert: nil, activity: activity).body(),
+            deadline: deadline
+        )
+    }
+
+    /// Selects those among the channels of some activities that a daemon has leased.
+    ///
+    /// Only routine changes have come since the last broadcast, and no phone is owed a repeat. If an alert has failed, a
+    /// walk has begun, and a ``ChannelTurn`` continues it.
+    static func selectionOfChannels(_ keys: [Int64], of daemon: UUID) -> Query {
+        """
+        SELECT \(unescaped: columns), channel.*
+        FROM unnest(\(keys)) AS l(activity_key)
+        CROSS JOIN LATERAL (
+            SELECT * FROM segments WHERE activity_key = l.activity_key AND segment = \(SegmentRows.channelSegment)
+              AND lease_daemon = \(daemon) AND lease_until > clock_timestamp() OFFSET 0
+        ) AS s
+        \(unescaped: RoutineUpdate.tables)
+        CROSS JOIN LATERAL (
+            SELECT \(unescaped: BroadcastAddress.columns) FROM channels AS n
+            WHERE n.activity_key = l.activity_key AND \(unescaped: BroadcastAddress.isReady) OFFSET 0
+        ) AS channel
+        WHERE \(unescaped: RoutineUpdate.condition)
+          AND \(unescaped: RestingSegment.hasNo("mode = 'channel' AND d.state = 'due'", orderedBy: "mode, due_at"))
+        """
+    }
+}
+
+extension SegmentStore {
+    /// Ends the leases of broadcasts that APNs has accepted, and stores that they were sent.
+    ///
+    /// One that was given work meanwhile is due at once. If a lease is lost, only this is stored: the change was sent, and
+    /// what it jumped over is merged into it. Both stay true, because whoever has the lease sends nothing older.
+    ///
+    /// - Returns: Whether some are due now.
+    func completeBroadcasts(_ broadcasts: [PlainUpdate]) async throws -> Bool {
+        // Everybody locks changes before segments, and each in the order of the keys: the loop over the broadcasts is
+        // the outer one.
+        let broadcasts = broadcasts.sorted { $0.lease.activityKey < $1.lease.activityKey }
+        let keys = broadcasts.map(\.lease.activityKey)
+        let revisions = broadcasts.map(\.change.revision)
+        let merges = ChangeStore.merge(broadcasts.compactMap(\.jump), on: SegmentRows.channelSegment)
+        let completed: Query = """
+            UPDATE segments AS s
+            SET completed_revision = u.revision, failures = 0, pushed_at = clock_timestamp(),
+                lease_owner = NULL, lease_until = NULL, retry_at = NULL,
+                due_at = CASE WHEN s.wakes <> u.wakes THEN clock_timestamp()
+                    ELSE \(unescaped: Self.restOfChannel(at: "u.revision")) END
+            FROM unnest(\(keys), \(broadcasts.map(\.lease.owner)), \(revisions), \(broadcasts.map(\.wakes)))
+                AS u(activity_key, owner, revision, wakes)
+            WHERE \(unescaped: Query.byKey("s", "u", "activity_key")) AND s.segment = \(SegmentRows.channelSegment)
+              AND s.lease_owner = u.owner::uuid
+            RETURNING coalesce(s.due_at <= clock_timestamp(), false)
+            """
+        let rows = try await database.withTransaction { connection in
+            try await connection.commit(
+                [.planningOnce] + merges + [ChangeStore.markSent(revisions, of: keys), completed]
+            ).last
+        }
+        return try rows?.decoded(as: Bool.self).contains(true) == true
+    }
+}
