@@ -152,8 +152,8 @@ let package = Package(
         .target(
             name: "Store",
             dependencies: [
-                "APITypes", "ActivityModel", "APNSTransport", "Cryptography", "JSON", "Postgres", "Schema",
-                "Waiting", logging, metrics, serviceLifecycle,
+                "APITypes", "ActivityModel", "APNSTransport", "Cryptography", "JSON", "Postgres", "ReportTypes",
+                "Schema", "Waiting", logging, metrics, serviceLifecycle,
             ]
         ),
 
@@ -179,7 +179,8 @@ let package = Package(
         .target(
             name: "Record",
             dependencies: [
-                "APITypes", "ActivityModel", "APNSTransport", "JSON", "Postgres", "Store", logging, serviceLifecycle,
+                "APITypes", "ActivityModel", "APNSTransport", "JSON", "Postgres", "ReportTypes", "Store", logging,
+                serviceLifecycle,
             ]
         ),
 
@@ -198,7 +199,7 @@ let package = Package(
         .target(
             name: "Doctor",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "Postgres", "Store",
+                "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "Postgres", "ReportTypes", "Store",
                 logging, metrics, serviceLifecycle,
             ]
         ),
@@ -235,22 +236,25 @@ let package = Package(
             name: "Orchestrator",
             dependencies: [
                 "APITypes", "ActivityModel", "Channels", "Delivery", "DeliveryStore", "Doctor", "Intake", "JSON",
-                "Ownership", "Postgres", "Record", "Registry", "Store", "Webhooks", logging, metrics, serviceLifecycle,
+                "Ownership", "Postgres", "Record", "Registry", "ReportTypes", "Store", "Webhooks", logging, metrics,
+                serviceLifecycle,
             ]
         ),
         .target(name: "APITypes", dependencies: ["ActivityModel", "JSON", "SwiftContent"]),
+        // Answers that only tell how things are: users and their export, the audit log, the doctor.
+        .target(name: "ReportTypes", dependencies: ["APITypes", "ActivityModel", "JSON"]),
         // The pages of the console, made of the API's answers.
         .target(
             name: "Console",
-            dependencies: ["APITypes", "ActivityModel", "Cryptography", "JSON"],
+            dependencies: ["APITypes", "ActivityModel", "Cryptography", "JSON", "ReportTypes"],
             resources: ["console.css", "console.js", "icon.svg"].map { .embedInCode("Assets/\($0)") }
         ),
         .target(
             name: "HTTPAPI",
             dependencies: [
                 "APITypes", "ActivityModel", "Channels", "Console", "Cryptography", "DeliveryStore", "HTTP1Server",
-                "Intake", "JSON", "Orchestrator", "Record", "Registry", "Store", "Webhooks", httpTypes, nioCore,
-                nioHTTP1, logging, metrics, coreMetrics, serviceLifecycle,
+                "Intake", "JSON", "Orchestrator", "Record", "Registry", "ReportTypes", "Store", "Webhooks", httpTypes,
+                nioCore, nioHTTP1, logging, metrics, coreMetrics, serviceLifecycle,
             ],
             // Links to docs/, and the page that tools/reference makes.
             exclude: ["Documents"],
@@ -259,7 +263,9 @@ let package = Package(
         .plugin(name: "EmbedText", capability: .buildTool()),
         .target(
             name: "TallyClient",
-            dependencies: ["APITypes", "ActivityModel", "JSON", "TLSEngine", "Waiting", nioCore, nioHTTP1, nioPosix]
+            dependencies: [
+                "APITypes", "ActivityModel", "JSON", "ReportTypes", "TLSEngine", "Waiting", nioCore, nioHTTP1, nioPosix,
+            ]
         ),
 
         // The app side: no dependency, and the only library for iPhones.
@@ -290,8 +296,8 @@ let package = Package(
         .executableTarget(
             name: "tally",
             dependencies: [
-                "APITypes", "ActivityModel", "JSON", "JSONSchema", "SwiftContent", "SwiftImporter", "TallyClient",
-                argumentParser,
+                "APITypes", "ActivityModel", "JSON", "JSONSchema", "ReportTypes", "SwiftContent", "SwiftImporter",
+                "TallyClient", argumentParser,
             ]
         ),
         .executableTarget(name: "tally-import", dependencies: ["JSON", "SwiftContent", "SwiftSchemaImport"]),
@@ -311,8 +317,8 @@ let package = Package(
             name: "OrchestratorTestSupport",
             dependencies: [
                 "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "Delivery", "DeliveryStore",
-                "JSON", "Orchestrator", "Postgres", "Record", "Registry", "Schema", "Store", "TestSupport", "Waiting",
-                "Webhooks", logging, metrics,
+                "JSON", "Orchestrator", "Postgres", "Record", "Registry", "ReportTypes", "Schema", "Store",
+                "TestSupport", "Waiting", "Webhooks", logging, metrics,
             ],
             path: "Tests/OrchestratorTestSupport"
         ),
@@ -363,7 +369,8 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "APITypes", "ActivityModel", "Cryptography", "JSON", "JSONSchema", "LocalPostgres", "Postgres",
-                "SystemSupport", "TallyClient", "TestSupport", "tallyd", "tally", "tally-import", "apns-sim",
+                "ReportTypes", "SystemSupport", "TallyClient", "TestSupport", "tallyd", "tally", "tally-import",
+                "apns-sim",
             ]
         ),
         // What the documents say, held against the programs; and their samples, compiled.
@@ -399,7 +406,7 @@ let package = Package(
         ),
         .testTarget(
             name: "APITypesTests",
-            dependencies: ["APITypes", "ActivityModel", "JSON", "JSONSchema", "TestSupport"]
+            dependencies: ["APITypes", "ActivityModel", "JSON", "JSONSchema", "ReportTypes", "TestSupport"]
         ),
         // The heart: a target for each room, and one for what crosses rooms.
         .testTarget(
@@ -413,7 +420,7 @@ let package = Package(
             name: "RegistryTests",
             dependencies: [
                 "APITypes", "ActivityModel", "Channels", "Cryptography", "Intake", "JSON", "Orchestrator",
-                "OrchestratorTestSupport", "Postgres", "Registry", "Store", "TestSupport",
+                "OrchestratorTestSupport", "Postgres", "Registry", "ReportTypes", "Store", "TestSupport",
             ]
         ),
         .testTarget(
@@ -427,9 +434,9 @@ let package = Package(
         .testTarget(
             name: "RecordTests",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "Delivery", "Intake", "JSON",
-                "Orchestrator", "OrchestratorTestSupport", "Postgres", "Record", "Registry", "Store", "TestSupport",
-                logging, serviceLifecycle,
+                "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "Delivery", "Intake",
+                "JSON", "Orchestrator", "OrchestratorTestSupport", "Postgres", "Record", "Registry", "ReportTypes",
+                "Store", "TestSupport", logging, serviceLifecycle,
             ]
         ),
         .testTarget(
@@ -440,8 +447,8 @@ let package = Package(
             name: "DoctorTests",
             dependencies: [
                 "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "DeliveryStore", "Doctor", "JSON",
-                "Orchestrator", "OrchestratorTestSupport", "Postgres", "Store", "TestSupport", "Webhooks",
-                metricsTestKit,
+                "Orchestrator", "OrchestratorTestSupport", "Postgres", "ReportTypes", "Store", "TestSupport",
+                "Webhooks", metricsTestKit,
             ]
         ),
         .testTarget(
@@ -472,8 +479,8 @@ let package = Package(
             name: "OrchestratorTests",
             dependencies: [
                 "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "Delivery", "DeliveryStore",
-                "Intake", "JSON", "Orchestrator", "OrchestratorTestSupport", "Postgres", "Record", "Registry", "Schema",
-                "Store", "TestSupport", logging, serviceLifecycle,
+                "Intake", "JSON", "Orchestrator", "OrchestratorTestSupport", "Postgres", "Record", "Registry",
+                "ReportTypes", "Schema", "Store", "TestSupport", logging, serviceLifecycle,
             ]
         ),
         .testTarget(
@@ -494,9 +501,9 @@ let package = Package(
             name: "HTTPAPITests",
             dependencies: [
                 "APITypes", "ActivityModel", "Cryptography", "HTTP1Server", "HTTPAPI", "Intake", "JSON",
-                "Orchestrator", "OrchestratorTestSupport", "Postgres", "Record", "Registry", "Schema", "Store",
-                "TestSupport", httpTypes, nioCore, nioEmbedded, nioHTTP1, nioPosix, logging, metrics, coreMetrics,
-                serviceLifecycle,
+                "Orchestrator", "OrchestratorTestSupport", "Postgres", "Record", "Registry", "ReportTypes", "Schema",
+                "Store", "TestSupport", httpTypes, nioCore, nioEmbedded, nioHTTP1, nioPosix, logging, metrics,
+                coreMetrics, serviceLifecycle,
             ]
         ),
         // Over real HTTP, with a real database.
@@ -529,8 +536,8 @@ let package = Package(
         .testTarget(
             name: "TallyCLITests",
             dependencies: [
-                "APITypes", "ActivityModel", "JSON", "SwiftContent", "TallyClient", "tally", "tally-import",
-                argumentParser,
+                "APITypes", "ActivityModel", "JSON", "ReportTypes", "SwiftContent", "TallyClient", "tally",
+                "tally-import", argumentParser,
             ]
         ),
         .testTarget(
@@ -599,28 +606,6 @@ if Context.environment["TALLY_BENCHES"] != nil {
             dependencies: ["JSON", "JSONSchema"],
             path: "tools/benches/schema",
             sources: ["BenchSchema.swift"]
-        ),
-        // The prototype of the next engine (docs/internals/decisions/next-engine.md): its folder, these lines and the
-        // bench of that name go together.
-        .target(
-            name: "EnginePrototype",
-            dependencies: [
-                "APNSTransport", "ActivityModel", "Delivery", "DeliveryStore", "Postgres", logging,
-            ],
-            path: "tools/benches/prototype/Engine"
-        ),
-        .executableTarget(
-            name: "bench-prototype",
-            dependencies: [
-                "APNSTransport", "ActivityModel", "BenchSupport", "Channels", "Cryptography", "Delivery",
-                "EnginePrototype", "JSON", "Postgres", logging,
-            ],
-            path: "tools/benches/prototype/Bench"
-        ),
-        .testTarget(
-            name: "EnginePrototypeTests",
-            dependencies: ["EnginePrototype"],
-            path: "tools/benches/prototype/Tests"
         ),
     ]
 }

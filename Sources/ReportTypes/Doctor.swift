@@ -1,3 +1,4 @@
+package import APITypes
 package import ActivityModel
 package import JSON
 
