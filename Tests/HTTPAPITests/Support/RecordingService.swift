@@ -46,7 +46,7 @@ final class RecordingService: TallyService, RegistryService, ChannelService, Rec
         let description: String
     }
 
-    static let reached = Problem(status: 418, code: "reached", detail: "The service was called.")
+    static let reached = Problem(418, "reached", "The service was called.")
     /// Keys of every kind: the scope's word for one that sees all apps, `<scope>@com.example.mine` for a bound one.
     static let boundApp = BundleID(stored: "com.example.mine")
 
