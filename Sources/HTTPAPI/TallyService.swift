@@ -1,6 +1,5 @@
 package import APITypes
 package import ActivityModel
-package import Registry
 package import Store
 
 /// The operations that the routes call. `Orchestrator` and its rooms implement it; tests use other implementations,
@@ -42,7 +41,7 @@ package protocol TallyService: Sendable {
     /// Changes what a user or a device follows.
     func putTopics(
         _ app: BundleID,
-        of follower: TopicFollower,
+        of follower: UserOrDevice,
         _ request: TopicsRequest
     ) async throws -> FollowedTopics
 

@@ -44,23 +44,13 @@ extension TallyClient {
         try await perform(.delete("/v1/apps/\(app)/ticket-keys/\(id)", query: query))
     }
 
-    /// Refuses the signed tickets of a user that were made before a time.
+    /// Refuses the signed tickets of a user or a device that were made before a time.
     package func revokeTickets(
         _ app: BundleID,
-        of user: UserID,
+        of subject: UserOrDevice,
         before time: Instant
     ) async throws(ClientError) -> TicketRevocation {
         let request = TicketRevocationRequest(revokedBefore: time)
-        return try await answer(TicketRevocation.self, to: .put("/v1/apps/\(app)/users/\(user)/tickets", request))
-    }
-
-    /// Refuses the signed tickets of a device that were made before a time.
-    package func revokeTickets(
-        _ app: BundleID,
-        of device: DeviceID,
-        before time: Instant
-    ) async throws(ClientError) -> TicketRevocation {
-        let request = TicketRevocationRequest(revokedBefore: time)
-        return try await answer(TicketRevocation.self, to: .put("/v1/apps/\(app)/devices/\(device)/tickets", request))
+        return try await answer(TicketRevocation.self, to: .put(subject.path(app, "tickets"), request))
     }
 }

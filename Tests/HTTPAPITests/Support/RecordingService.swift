@@ -269,16 +269,16 @@ final class RecordingService: TallyService, RegistryService, ChannelService, Rec
 
     func putTopics(
         _ app: BundleID,
-        of follower: TopicFollower,
+        of follower: UserOrDevice,
         _ request: TopicsRequest
     ) async throws -> FollowedTopics { try reach("putTopics \(app) \(text(follower)) \(request.json.text)") }
-    func topics(_ app: BundleID, of follower: TopicFollower) async throws -> FollowedTopics {
+    func topics(_ app: BundleID, of follower: UserOrDevice) async throws -> FollowedTopics {
         try reach("topics \(app) \(text(follower))")
     }
     func topics(_ app: BundleID, _ page: PageRequest) async throws -> Page<TopicResource> {
         try reach("topics \(app) \(text(page))")
     }
-    private func text(_ follower: TopicFollower) -> String {
+    private func text(_ follower: UserOrDevice) -> String {
         switch follower {
         case .user(let id): "user \(id)"
         case .device(let id): "device \(id)"
@@ -303,7 +303,7 @@ final class RecordingService: TallyService, RegistryService, ChannelService, Rec
     }
     func revokeTickets(
         _ app: BundleID,
-        of subject: TicketSubject,
+        of subject: UserOrDevice,
         _ request: TicketRevocationRequest
     ) async throws -> TicketRevocation { try reach("revokeTickets \(app) \(subject) \(request.revokedBefore)") }
     func put(_ app: BundleID, _ id: WebhookID, _ request: WebhookRequest) async throws -> WebhookResource {
