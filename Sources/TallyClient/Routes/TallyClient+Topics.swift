@@ -7,12 +7,12 @@ extension TallyClient {
         _ app: BundleID,
         _ page: PageRequest = PageRequest()
     ) async throws(ClientError) -> Page<TopicResource> {
-        try await answer(Page<TopicResource>.self, to: .get("/v1/apps/\(app)/topics", query: page.query))
+        try await answer(to: .get("/v1/apps/\(app)/topics", query: page.query))
     }
 
     /// What a user follows, or a device without its user.
     package func topics(_ app: BundleID, of follower: UserOrDevice) async throws(ClientError) -> FollowedTopics {
-        try await answer(FollowedTopics.self, to: .get(follower.path(app, "topics")))
+        try await answer(to: .get(follower.path(app, "topics")))
     }
 
     /// Changes what a user follows, or a device without its user.
@@ -21,7 +21,7 @@ extension TallyClient {
         of follower: UserOrDevice,
         _ request: TopicsRequest
     ) async throws(ClientError) -> FollowedTopics {
-        try await answer(FollowedTopics.self, to: .put(follower.path(app, "topics"), request))
+        try await answer(to: .put(follower.path(app, "topics"), request))
     }
 }
 
