@@ -47,12 +47,9 @@ struct DatabaseFacts: Sendable {
     private var versionCheck: DoctorCheck {
         let major = versionNumber / 10_000
         guard major < Self.oldestVersion else { return DoctorCheck("database_version", .ok, "PostgreSQL \(version)") }
-        return DoctorCheck(
-            "database_version",
-            .warning,
-            "PostgreSQL \(version) is older than \(Self.oldestVersion), the oldest that Tally is tested with.",
-            advice: "Upgrade Postgres (docs/guides/upgrade.md)."
-        )
+        let finding = "PostgreSQL \(version) is older than \(Self.oldestVersion), the oldest that Tally is tested with."
+        let advice = "Upgrade Postgres (docs/guides/upgrade.md)."
+        return DoctorCheck("database_version", .warning, finding, advice: advice)
     }
 
     /// The worst that is wrong with the settings; what else is wrong stands beside it.
@@ -73,12 +70,9 @@ struct DatabaseFacts: Sendable {
         if settings["autovacuum"] == "off" { doubtful.append("autovacuum is off: tables will grow without bound") }
         let all = broken + doubtful
         guard !all.isEmpty else { return DoctorCheck("database_settings", .ok, "durable, writable, UTF8") }
-        return DoctorCheck(
-            "database_settings",
-            broken.isEmpty ? .warning : .broken,
-            "Postgres: " + all.joined(separator: "; ") + ".",
-            advice: "Set them for the server, or with ALTER DATABASE, and reload (docs/reference/configuration.md)."
-        )
+        let finding = "Postgres: " + all.joined(separator: "; ") + "."
+        let advice = "Set them for the server, or with ALTER DATABASE, and reload (docs/reference/configuration.md)."
+        return DoctorCheck("database_settings", broken.isEmpty ? .warning : .broken, finding, advice: advice)
     }
 
     private var connectionsCheck: DoctorCheck {
@@ -86,11 +80,7 @@ struct DatabaseFacts: Sendable {
         guard connections * 10 >= Int64(maximumConnections) * 9 else {
             return DoctorCheck("database_connections", .ok, text)
         }
-        return DoctorCheck(
-            "database_connections",
-            .warning,
-            text + ".",
-            advice: "Raise max_connections, or lower TALLY_DATABASE_CONNECTIONS of the daemons."
-        )
+        let advice = "Raise max_connections, or lower TALLY_DATABASE_CONNECTIONS of the daemons."
+        return DoctorCheck("database_connections", .warning, text + ".", advice: advice)
     }
 }

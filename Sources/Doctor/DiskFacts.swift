@@ -69,12 +69,8 @@ struct DiskFacts: Sendable {
         }
         let size = "the database has \(Self.size(bytes)); how much the disk has left, only its machine can tell"
         guard !findings.isEmpty else { return DoctorCheck("disk", .ok, size) }
-        return DoctorCheck(
-            "disk",
-            .warning,
-            "The disk fills up: \(findings.joined(separator: "; ")). Besides, \(size).",
-            advice: advice.joined(separator: " ")
-        )
+        let finding = "The disk fills up: \(findings.joined(separator: "; ")). Besides, \(size)."
+        return DoctorCheck("disk", .warning, finding, advice: advice.joined(separator: " "))
     }
 
     private static func size(_ bytes: Int64) -> String {

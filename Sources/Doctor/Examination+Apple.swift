@@ -59,13 +59,9 @@ extension Examination {
         do {
             made = try await channels.makeChannel(key.app, key.environment)
         } catch let problem as Problem where problem.code == Problem.Code.outcomeUnknown {
-            return DoctorCheck(
-                "broadcast",
-                of: key.subject,
-                .warning,
-                "It is not known whether a channel was made: \(Self.words(for: problem))",
-                advice: "Compare with Apple's by `tally channels reconcile --dry-run`, then try again."
-            )
+            let finding = "It is not known whether a channel was made: \(Self.words(for: problem))"
+            let advice = "Compare with Apple's by `tally channels reconcile --dry-run`, then try again."
+            return DoctorCheck("broadcast", of: key.subject, .warning, finding, advice: advice)
         } catch {
             let isRefused = (error as? Problem)?.code == Problem.Code.apnsRefused
             return DoctorCheck(
@@ -82,13 +78,9 @@ extension Examination {
         do {
             try await channels.deleteChannel(key.app, made)
         } catch {
-            return DoctorCheck(
-                "broadcast",
-                of: key.subject,
-                .warning,
-                "A channel was made, but not deleted: \(Self.words(for: error))",
-                advice: "Tally keeps trying. See `tally channels show \(made)`."
-            )
+            let finding = "A channel was made, but not deleted: \(Self.words(for: error))"
+            let advice = "Tally keeps trying. See `tally channels show \(made)`."
+            return DoctorCheck("broadcast", of: key.subject, .warning, finding, advice: advice)
         }
         return DoctorCheck("broadcast", of: key.subject, .ok, "a channel was made and deleted")
     }

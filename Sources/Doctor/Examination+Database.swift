@@ -54,13 +54,10 @@ extension Examination {
             guard missing > 0 else {
                 return DoctorCheck("partitions", of: table, .ok, "today's and tomorrow's are there")
             }
-            return DoctorCheck(
-                "partitions",
-                of: table,
-                .warning,
-                "\(missing) of the partitions of today and tomorrow are missing; rows go to the default one, which is slower.",
-                advice: "A daemon makes them every ten minutes: look in its log for 'cannot tend partitions'."
-            )
+            let finding =
+                "\(missing) of the partitions of today and tomorrow are missing; rows go to the default one, which is slower."
+            let advice = "A daemon makes them every ten minutes: look in its log for 'cannot tend partitions'."
+            return DoctorCheck("partitions", of: table, .warning, finding, advice: advice)
         }
     }
 }

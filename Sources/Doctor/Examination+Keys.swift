@@ -62,23 +62,15 @@ extension Examination {
 
     private static func check(of key: SigningKeyFacts, _ error: CryptographyError) -> DoctorCheck {
         guard error.code == .authenticationFailed else {
-            return DoctorCheck(
-                "signing_key",
-                of: key.subject,
-                .broken,
-                "The stored key \(key.keyID) is not a P-256 private key.",
-                advice: "Register the .p8 file again with `tally apps put`."
-            )
+            let finding = "The stored key \(key.keyID) is not a P-256 private key."
+            let advice = "Register the .p8 file again with `tally apps put`."
+            return DoctorCheck("signing_key", of: key.subject, .broken, finding, advice: advice)
         }
-        return DoctorCheck(
-            "signing_key",
-            of: key.subject,
-            .broken,
-            "Key \(key.keyID) does not open with this daemon's TALLY_MASTER_KEY.",
-            advice:
-                "Start the daemon with the master key that was in use when the .p8 file was registered. Or register the file "
-                + "again with `tally apps put`."
-        )
+        let finding = "Key \(key.keyID) does not open with this daemon's TALLY_MASTER_KEY."
+        let advice =
+            "Start the daemon with the master key that was in use when the .p8 file was registered. Or register the file "
+            + "again with `tally apps put`."
+        return DoctorCheck("signing_key", of: key.subject, .broken, finding, advice: advice)
     }
 
     /// Whether Apple has complained of the provider tokens.

@@ -40,25 +40,17 @@ struct WebhookFacts: Sendable {
         let subject = "\(id) of \(app)"
         let words = error.map { " The last error: \($0)." } ?? ""
         if let pausedFor {
-            return DoctorCheck(
-                "webhooks",
-                of: subject,
-                .warning,
-                "Tally paused the webhook \(Self.text(pausedFor)) ago.\(words)",
-                advice:
-                    "Repair the receiver. Then `tally webhooks put \(id) URL --app \(app)`, with the same options, resumes "
-                    + "where it stopped. Or delete it: `tally webhooks delete \(id) --app \(app)`."
-            )
+            let finding = "Tally paused the webhook \(Self.text(pausedFor)) ago.\(words)"
+            let advice =
+                "Repair the receiver. Then `tally webhooks put \(id) URL --app \(app)`, with the same options, resumes "
+                + "where it stopped. Or delete it: `tally webhooks delete \(id) --app \(app)`."
+            return DoctorCheck("webhooks", of: subject, .warning, finding, advice: advice)
         }
         guard failingFor >= Self.patience else { return nil }
-        return DoctorCheck(
-            "webhooks",
-            of: subject,
-            .warning,
-            "Requests to the webhook have failed for \(Self.text(failingFor)).\(words)",
-            advice:
-                "Repair the receiver: Tally pauses the webhook after 24 hours. See `tally webhooks show \(id) --app \(app)`."
-        )
+        let finding = "Requests to the webhook have failed for \(Self.text(failingFor)).\(words)"
+        let advice =
+            "Repair the receiver: Tally pauses the webhook after 24 hours. See `tally webhooks show \(id) --app \(app)`."
+        return DoctorCheck("webhooks", of: subject, .warning, finding, advice: advice)
     }
 
     private static func text(_ time: Duration) -> String {

@@ -21,12 +21,9 @@ extension Examination {
         )
         let ahead = try rows.single(Int64.self) ?? 0
         guard ahead > Self.allowedAhead else { return DoctorCheck("stamps", .ok, "no timestamp runs ahead") }
-        return DoctorCheck(
-            "stamps",
-            .warning,
-            "Timestamps run \(ahead) s ahead of the database's clock, which must have been set back.",
-            advice: "Nothing is lost: they wait for the clock. Let the database's machine follow NTP without steps."
-        )
+        let finding = "Timestamps run \(ahead) s ahead of the database's clock, which must have been set back."
+        let advice = "Nothing is lost: they wait for the clock. Let the database's machine follow NTP without steps."
+        return DoctorCheck("stamps", .warning, finding, advice: advice)
     }
 
     private static let allowedAhead: Int64 = 2

@@ -46,12 +46,9 @@ struct WorkFacts: Sendable {
 
     private var leaseCheck: DoctorCheck {
         guard stale > 0 else { return DoctorCheck("leases", .ok, "\(held) held, none left behind") }
-        return DoctorCheck(
-            "leases",
-            .broken,
-            "\(stale) leases have run out with work left, and nobody has taken it over; \(held) are held.",
-            advice: "Look whether a daemon runs and what it logs: one takes over within seconds."
-        )
+        let finding = "\(stale) leases have run out with work left, and nobody has taken it over; \(held) are held."
+        let advice = "Look whether a daemon runs and what it logs: one takes over within seconds."
+        return DoctorCheck("leases", .broken, finding, advice: advice)
     }
 
     private var dueCheck: DoctorCheck {

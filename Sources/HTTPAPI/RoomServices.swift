@@ -69,7 +69,7 @@ package protocol RegistryService: Sendable {
     func deleteDevice(_ app: BundleID, _ id: DeviceID) async throws
     func eraseUser(_ app: BundleID, _ id: UserID) async throws
 
-    func topics(_ app: BundleID, of follower: TopicFollower) async throws -> FollowedTopics
+    func topics(_ app: BundleID, of follower: UserOrDevice) async throws -> FollowedTopics
     /// The topics of an app, with the number of their followers.
     func topics(_ app: BundleID, _ page: PageRequest) async throws -> Page<TopicResource>
 
@@ -85,7 +85,7 @@ package protocol RegistryService: Sendable {
     /// Signed tickets of a user or device that were made before a time are refused.
     func revokeTickets(
         _ app: BundleID,
-        of subject: TicketSubject,
+        of subject: UserOrDevice,
         _ request: TicketRevocationRequest
     ) async throws -> TicketRevocation
 }

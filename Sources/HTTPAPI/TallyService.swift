@@ -1,6 +1,5 @@
 package import APITypes
 package import ActivityModel
-package import Registry
 package import ReportTypes
 package import Store
 
@@ -43,7 +42,7 @@ package protocol TallyService: Sendable {
     /// Changes what a user or a device follows.
     func putTopics(
         _ app: BundleID,
-        of follower: TopicFollower,
+        of follower: UserOrDevice,
         _ request: TopicsRequest
     ) async throws -> FollowedTopics
 

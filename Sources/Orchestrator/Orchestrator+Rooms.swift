@@ -4,7 +4,7 @@ import Channels
 import Doctor
 import Intake
 import Record
-package import Registry
+import Registry
 package import ReportTypes
 package import Store
 
@@ -19,7 +19,7 @@ extension Orchestrator {
     /// See ``Registry/putTopics(_:of:_:activities:)``.
     package func putTopics(
         _ app: BundleID,
-        of follower: TopicFollower,
+        of follower: UserOrDevice,
         _ request: TopicsRequest
     ) async throws -> FollowedTopics {
         try await registry.putTopics(app, of: follower, request, activities: activities)

@@ -124,7 +124,7 @@ package struct TallyClient: Sendable {
 
 extension TallyClient {
     /// Makes the call and reads its answer.
-    func answer<Answer: APIAnswer>(_: Answer.Type, to call: APICall) async throws(ClientError) -> Answer {
+    func answer<Answer: APIAnswer>(_: Answer.Type = Answer.self, to call: APICall) async throws(ClientError) -> Answer {
         try await statusAndAnswer(Answer.self, to: call).answer
     }
 

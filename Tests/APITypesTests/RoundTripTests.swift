@@ -475,12 +475,12 @@ func samples() throws -> [any APIValue & Hashable] {
             ]
         ),
         schedule,
-        Verdict(code: "sent", text: "Sent."), TimelineEntry(at: time, kind: "lost", text: "Lost."), timelineEntry,
+        Verdict("sent", "Sent."), TimelineEntry(at: time, kind: "lost", text: "Lost."), timelineEntry,
         TimelineAnswer(
             activityID: match,
             state: .live,
             revision: 1,
-            verdict: Verdict(code: "sent", text: "Sent."),
+            verdict: Verdict("sent", "Sent."),
             page: Page(items: [])
         ),
         TimelineAnswer(
@@ -488,7 +488,7 @@ func samples() throws -> [any APIValue & Hashable] {
             deviceID: phone,
             state: .ended,
             revision: 9,
-            verdict: Verdict(code: "sent", text: "Sent."),
+            verdict: Verdict("sent", "Sent."),
             page: Page(items: [timelineEntry], nextCursor: "abc")
         ),
         Page(items: [schedule], nextCursor: "next"),

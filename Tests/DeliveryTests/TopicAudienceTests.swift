@@ -36,7 +36,7 @@ struct TopicAudienceTests {
         try await put(topics, of: .user(UserID(stored: user)), in: world)
     }
 
-    private func put(_ topics: [String], of follower: TopicFollower, in world: World) async throws {
+    private func put(_ topics: [String], of follower: UserOrDevice, in world: World) async throws {
         let request = TopicsRequest.whole(topics.map { Topic(stored: $0) })
         _ = try await world.orchestrator.putTopics(world.app, of: follower, request)
     }

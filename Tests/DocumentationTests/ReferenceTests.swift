@@ -67,7 +67,7 @@ struct ReferenceTests {
         for path in Document.files(in: "Sources/APITypes/Problems", ending: ".swift")
         where !path.hasSuffix("FieldError.swift") {
             let text = try Document(path: path).text()
-            for match in text.matches(of: /code: "([a-z_]+)"/) { codes.insert(String(match.output.1)) }
+            for match in text.matches(of: /Problem\(\d+, "([a-z_]+)"/) { codes.insert(String(match.output.1)) }
             for match in text.matches(of: /conflict\(\s*"([a-z_]+)"/) { codes.insert(String(match.output.1)) }
             for match in text.matches(of: /static let [a-zA-Z]+ = "([a-z_]+)"/) { codes.insert(String(match.output.1)) }
         }

@@ -109,7 +109,7 @@ extension Orchestrator {
 
     package func eraseUser(_ app: BundleID, _ id: UserID) async throws { try await registry.eraseUser(app, id) }
 
-    package func topics(_ app: BundleID, of follower: TopicFollower) async throws -> FollowedTopics {
+    package func topics(_ app: BundleID, of follower: UserOrDevice) async throws -> FollowedTopics {
         try await registry.topics(app, of: follower)
     }
 
@@ -142,7 +142,7 @@ extension Orchestrator {
 
     package func revokeTickets(
         _ app: BundleID,
-        of subject: TicketSubject,
+        of subject: UserOrDevice,
         _ request: TicketRevocationRequest
     ) async throws -> TicketRevocation {
         try await registry.revokeTickets(app, of: subject, request)

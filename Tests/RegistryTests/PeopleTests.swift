@@ -14,7 +14,7 @@ import Testing
 struct PeopleTests {
     private static let ada = UserID(stored: "ada")
 
-    private func follow(_ topics: [String], _ follower: TopicFollower, in world: World) async throws {
+    private func follow(_ topics: [String], _ follower: UserOrDevice, in world: World) async throws {
         let request = TopicsRequest.whole(topics.map { Topic(stored: $0) })
         _ = try await world.orchestrator.putTopics(world.app, of: follower, request)
     }

@@ -171,16 +171,16 @@ struct TicketKeyTests {
 
     @Test(
         "Earlier tickets of a revoked user or device are refused, and later ones are good",
-        arguments: [TicketSubject.user(TicketKeyTests.fan), .device(TicketKeyTests.phone)]
+        arguments: [UserOrDevice.user(TicketKeyTests.fan), .device(TicketKeyTests.phone)]
     )
-    func revokedBefore(subject: TicketSubject) async throws {
+    func revokedBefore(subject: UserOrDevice) async throws {
         try await withRegistry { registry, app in
             let key = try await key(registry, app)
             let old = try await ticket(key, app, issued: -60, on: registry)
             let new = try await ticket(key, app, issued: 0, on: registry)
             let time = Instant(unixSeconds: try await now(registry) - 30)
             #expect(try await registry.authenticate(secret: old) != nil)
-            let others: [TicketSubject] = [
+            let others: [UserOrDevice] = [
                 .user(UserID(stored: "phone")), .device(DeviceID(stored: "fan")), .user(UserID(stored: "other")),
             ]
             for other in others {
@@ -228,7 +228,7 @@ struct TicketKeyTests {
             }
             #expect(try await ExpiryDuty(store: registry.store).forgetSome(.ticketRevocations) == 1)
             let left = try await registry.database.query("SELECT subject_sha256 FROM ticket_revocations")
-            #expect(try left.single([UInt8].self) == TicketSubject.user(UserID(stored: "new")).sha256)
+            #expect(try left.single([UInt8].self) == UserOrDevice.user(UserID(stored: "new")).sha256)
         }
     }
 

@@ -12,7 +12,7 @@ import Testing
 struct TopicCounterTests {
     private let topics = ["a", "b", "c", "d"].map { Topic(stored: $0) }
 
-    private func put(_ topics: [Topic], of follower: TopicFollower, in world: World) async throws {
+    private func put(_ topics: [Topic], of follower: UserOrDevice, in world: World) async throws {
         _ = try await world.orchestrator.putTopics(world.app, of: follower, .whole(topics))
     }
 

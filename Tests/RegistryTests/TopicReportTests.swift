@@ -40,7 +40,7 @@ struct TopicReportTests {
     private func followed(by devices: String..., in world: World) async throws -> [[String]] {
         var lists: [[String]] = []
         for device in devices {
-            let follower = TopicFollower.device(DeviceID(stored: device))
+            let follower = UserOrDevice.device(DeviceID(stored: device))
             let topics = try await world.orchestrator.topics(world.app, of: follower).topics
             lists.append(topics.map(\.rawValue).sorted())
         }

@@ -12,8 +12,8 @@ import Testing
 
 @Suite("What users and devices follow", .timeLimit(.minutes(2)))
 struct TopicTests {
-    private static let ada = TopicFollower.user(UserID(stored: "ada"))
-    private static let phone = TopicFollower.device(DeviceID(stored: "phone"))
+    private static let ada = UserOrDevice.user(UserID(stored: "ada"))
+    private static let phone = UserOrDevice.device(DeviceID(stored: "phone"))
 
     private func topics(_ names: String...) -> [Topic] { names.map { Topic(stored: $0) } }
 
@@ -30,7 +30,7 @@ struct TopicTests {
         "A list is replaced, or changed; a topic that is both added and removed is followed",
         arguments: [ada, phone]
     )
-    func lists(follower: TopicFollower) async throws {
+    func lists(follower: UserOrDevice) async throws {
         try await withWorld { world in
             try await world.register("phone")
             func put(_ request: TopicsRequest) async throws -> [String] {
@@ -80,7 +80,7 @@ struct TopicTests {
     func counts() async throws {
         try await withWorld(settings: OrchestratorSettings { $0.stretchSize = 1 }) { world in
             for number in 1...12 {
-                let user = TopicFollower.user(UserID(stored: "u\(number)"))
+                let user = UserOrDevice.user(UserID(stored: "u\(number)"))
                 _ = try await world.orchestrator.putTopics(world.app, of: user, .whole(topics("club")))
             }
             try await world.register("phone")

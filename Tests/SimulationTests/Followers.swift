@@ -50,7 +50,7 @@ extension Universe {
 
     /// The backend repeats a change until it is answered: it may have been carried out in part.
     private func setTopics(of name: String, _ request: TopicsRequest, to topics: Set<Topic>) async throws {
-        let follower: TopicFollower =
+        let follower: UserOrDevice =
             name.hasPrefix("user") ? .user(UserID(stored: name)) : .device(DeviceID(stored: name))
         var after = follows
         after[name] = topics

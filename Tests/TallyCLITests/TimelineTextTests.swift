@@ -25,9 +25,8 @@ struct TimelineTextTests {
             state: .live,
             revision: 15,
             verdict: Verdict(
-                code: "sent_over_budget",
-                text:
-                    "Revision 15 was accepted by APNs at priority 10; this phone's budget was likely used up (11 of 10)."
+                "sent_over_budget",
+                "Revision 15 was accepted by APNs at priority 10; this phone's budget was likely used up (11 of 10)."
             ),
             page: Page(items: [
                 try entry("2022-12-19T00:00:01.5Z", "push", "The update was accepted by APNs (priority 10, 12 ms).") {

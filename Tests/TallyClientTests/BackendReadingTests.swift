@@ -127,7 +127,7 @@ struct BackendReadingTests {
             deviceID: entry.deviceID,
             state: .ended,
             revision: 7,
-            verdict: Verdict(code: "token_dead", text: "Its token is dead."),
+            verdict: Verdict("token_dead", "Its token is dead."),
             page: Page(items: [entry], nextCursor: "c/2")
         )
         try await withBackend(told.json) { tally, server in

@@ -1,7 +1,7 @@
 // Every code of 409: the request conflicts with the current state.
 extension Problem {
     private static func conflict(_ code: String, _ detail: String) -> Problem {
-        Problem(status: 409, code: code, detail: detail)
+        Problem(409, code, detail)
     }
 
     // MARK: Apps, types and devices
@@ -13,13 +13,9 @@ extension Problem {
 
     /// 409: the new schemas would break running activities. `?force=true` registers them anyway.
     package static func incompatibleSchema(_ errors: [FieldError]) -> Problem {
-        Problem(
-            status: 409,
-            code: "incompatible_schema",
-            detail:
-                "The new version would break running activities. Add 'force=true' (in the CLI --force) to register it all the same.",
-            errors: errors
-        )
+        let detail =
+            "The new version would break running activities. Add 'force=true' (in the CLI --force) to register it all the same."
+        return Problem(409, "incompatible_schema", detail, errors: errors)
     }
 
     /// 409: the newest version of a type cannot be retired.
@@ -93,11 +89,7 @@ extension Problem {
 
     /// 409: the first request with this key is still running.
     package static func idempotencyInProgress(retryAfter: Int = 1) -> Problem {
-        Problem(
-            status: 409,
-            code: Code.idempotencyInProgress,
-            detail: "The first request with this Idempotency-Key is still running.",
-            retryAfter: retryAfter
-        )
+        let detail = "The first request with this Idempotency-Key is still running."
+        return Problem(409, Code.idempotencyInProgress, detail, retryAfter: retryAfter)
     }
 }

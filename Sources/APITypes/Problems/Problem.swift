@@ -21,9 +21,9 @@ package struct Problem: Error, Sendable, Hashable {
 
     /// Internal, so that all codes are made in this module.
     init(
-        status: Int,
-        code: String,
-        detail: String,
+        _ status: Int,
+        _ code: String,
+        _ detail: String,
         errors: [FieldError] = [],
         extra: JSONObject = JSONObject(),
         retryAfter: Int? = nil
@@ -69,14 +69,7 @@ extension Problem: APIAnswer {
         for (key, value) in reader.object.entries where !Self.ownMembers.contains(key) {
             extra[key] = value
         }
-        self.init(
-            status: status,
-            code: code,
-            detail: detail ?? "",
-            errors: errors ?? [],
-            extra: extra,
-            retryAfter: retryAfter
-        )
+        self.init(status, code, detail ?? "", errors: errors ?? [], extra: extra, retryAfter: retryAfter)
     }
 
     package var json: JSONValue {

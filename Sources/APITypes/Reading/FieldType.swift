@@ -51,10 +51,8 @@ package struct FieldType<Value>: Sendable {
         FieldType { value, context in
             guard let result = read(value, &context) else { return nil }
             if range.contains(result) { return result }
-            context.refuse(
-                FieldError.outOfRange,
-                "A value from \(range.lowerBound) to \(range.upperBound) is expected."
-            )
+            let message = "A value from \(range.lowerBound) to \(range.upperBound) is expected."
+            context.refuse(FieldError.outOfRange, message)
             return nil
         } write: {
             write($0)
@@ -74,10 +72,8 @@ extension FieldType where Value == String {
             let isPlain = text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
             if isPlain, range.contains(text.unicodeScalars.count) { return text }
             let length = "A string of \(range.lowerBound) to \(range.upperBound) characters is expected"
-            context.refuse(
-                isPlain ? FieldError.outOfRange : FieldError.invalidValue,
-                isPlain ? length + "." : length + ", none of them a control character."
-            )
+            let message = isPlain ? length + "." : length + ", none of them a control character."
+            context.refuse(isPlain ? FieldError.outOfRange : FieldError.invalidValue, message)
             return nil
         } write: {
             .string($0)

@@ -53,11 +53,7 @@ extension Audience: APIRequest, FieldwiseValue {
             let namesNone = !reader.has("topics") || reader.object["topics"]?.array?.isEmpty == true
             for name in ["topics_all", "except_topics"]
             where namesNone && reader.object[name]?.array?.isEmpty == false {
-                reader.refuse(
-                    name,
-                    code: FieldError.conflict,
-                    message: "'\(name)' narrows 'topics', which names none."
-                )
+                reader.refuse(name, code: FieldError.conflict, message: "'\(name)' narrows 'topics', which names none.")
             }
         },
         make: Self.init

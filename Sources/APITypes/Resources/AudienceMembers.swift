@@ -47,16 +47,11 @@ extension AudienceTopic: APIAnswer, FieldwiseValue {
 
 /// One user or device that an audience names.
 package struct AudienceMember: Sendable, Hashable {
-    package enum Name: Sendable, Hashable {
-        case user(UserID)
-        case device(DeviceID)
-    }
-
-    package var name: Name
+    package var name: UserOrDevice
     /// Whether the device is registered, or the user has a registered device.
     package var isKnown: Bool
 
-    package init(name: Name, isKnown: Bool) {
+    package init(name: UserOrDevice, isKnown: Bool) {
         self.name = name
         self.isKnown = isKnown
     }
@@ -78,7 +73,7 @@ extension AudienceMember: APIAnswer {
         let user = reader.optional("user_id", .userID)
         let device = reader.optional("device_id", .deviceID)
         let known = reader.required("known", .bool)
-        let name = user.map { Name.user($0) } ?? device.map { Name.device($0) }
+        let name = user.map { UserOrDevice.user($0) } ?? device.map { UserOrDevice.device($0) }
         guard reader.finish(), let name, let known else { return nil }
         self.init(name: name, isKnown: known)
     }
@@ -87,28 +82,5 @@ extension AudienceMember: APIAnswer {
         var object = name.json.object ?? JSONObject()
         object["known"] = .bool(isKnown)
         return .object(object)
-    }
-}
-
-/// A line of a list that is added to an audience.
-extension AudienceMember.Name: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let user = reader.optional("user_id", .userID)
-        let device = reader.optional("device_id", .deviceID)
-        if reader.has("user_id") == reader.has("device_id") {
-            reader.refuse(code: FieldError.missing, message: "Either 'user_id' or 'device_id' is required.")
-        }
-        let name = user.map { Self.user($0) } ?? device.map { Self.device($0) }
-        guard reader.finish(), let name else { return nil }
-        self = name
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        switch self {
-        case .user(let id): fields.add("user_id", id.rawValue)
-        case .device(let id): fields.add("device_id", id.rawValue)
-        }
-        return fields.json
     }
 }

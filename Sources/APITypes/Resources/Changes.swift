@@ -120,11 +120,8 @@ extension EndRequest: APIRequest {
         let seconds = reader.optional("dismiss_after_seconds", .int64.within(0...14_400))
         let time = reader.optional("dismiss_at", .time)
         if reader.has("dismiss_after_seconds"), reader.has("dismiss_at") {
-            reader.refuse(
-                "dismiss_at",
-                code: FieldError.conflict,
-                message: "Either 'dismiss_after_seconds' or 'dismiss_at' is expected."
-            )
+            let message = "Either 'dismiss_after_seconds' or 'dismiss_at' is expected."
+            reader.refuse("dismiss_at", code: FieldError.conflict, message: message)
         }
         let alert = reader.optional("alert", .object(AlertContent.self))
         let at = reader.optional("at", .time)

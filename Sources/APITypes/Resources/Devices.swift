@@ -92,11 +92,8 @@ extension DeviceRequest: APIRequest {
         let userID = reader.optional("user_id", .userID)
         let isSignedOut = reader.optional("signed_out", .mark) != nil
         if reader.has("user_id"), reader.has("signed_out") {
-            reader.refuse(
-                "signed_out",
-                code: FieldError.conflict,
-                message: "'signed_out' says that there is no user; 'user_id' names one."
-            )
+            let message = "'signed_out' says that there is no user; 'user_id' names one."
+            reader.refuse("signed_out", code: FieldError.conflict, message: message)
         }
         let osVersion = reader.optional("os_version", .osVersion)
         let appVersion = reader.optional("app_version", .appVersion)

@@ -115,12 +115,9 @@ extension PolicyRule: APIRequest, FieldwiseValue {
             let urgency = reader.peek("urgency", .choice(Urgency.self)) ?? Urgency.routine
             let interval = reader.peek("min_interval_seconds", .whole(0...Policy.maximumDuration))
             guard interval != nil, urgency != .routine else { return }
-            reader.refuse(
-                "min_interval_seconds",
-                code: FieldError.invalidValue,
-                message:
-                    "'min_interval_seconds' holds back routine changes only; this rule makes them \(urgency.rawValue)."
-            )
+            let message =
+                "'min_interval_seconds' holds back routine changes only; this rule makes them \(urgency.rawValue)."
+            reader.refuse("min_interval_seconds", code: FieldError.invalidValue, message: message)
         },
         make: Self.init
     )

@@ -58,19 +58,13 @@ extension PushRequest: APIRequest, FieldwiseValue {
             guard let type = reader.peek("push_type", .word(PushType.self)) else { return }
             if let priority = reader.peek("priority", .priority), !type.priorities.contains(priority) {
                 let allowed = type.priorities.map(\.rawValue).sorted().map(String.init).joined(separator: " or ")
-                reader.refuse(
-                    "priority",
-                    code: FieldError.outOfRange,
-                    message: "A push of type '\(type.rawValue)' has priority \(allowed)."
-                )
+                let message = "A push of type '\(type.rawValue)' has priority \(allowed)."
+                reader.refuse("priority", code: FieldError.outOfRange, message: message)
             }
             if let to = reader.peek("to", .object(Target.self)), !to.isPossible(for: type) {
-                reader.refuse(
-                    "to",
-                    code: FieldError.invalidValue,
-                    message:
-                        "A push of type '\(type.rawValue)' has tokens of its own, which Tally does not keep: name the 'token'."
-                )
+                let message =
+                    "A push of type '\(type.rawValue)' has tokens of its own, which Tally does not keep: name the 'token'."
+                reader.refuse("to", code: FieldError.invalidValue, message: message)
             }
         },
         make: Self.init
@@ -85,16 +79,11 @@ extension PushRequest.Target: APIRequest {
         let environment = reader.optional("environment", .word(APNSEnvironment.self))
         let given = ["device_id", "user_id", "token"].filter(reader.has)
         if given.count != 1 {
-            reader.refuse(
-                code: given.isEmpty ? FieldError.missing : FieldError.conflict,
-                message: "Exactly one of 'device_id', 'user_id' and 'token' is expected."
-            )
+            let message = "Exactly one of 'device_id', 'user_id' and 'token' is expected."
+            reader.refuse(code: given.isEmpty ? FieldError.missing : FieldError.conflict, message: message)
         } else if reader.has("environment"), !reader.has("token") {
-            reader.refuse(
-                "environment",
-                code: FieldError.conflict,
-                message: "'environment' is for a 'token'; a device has its own."
-            )
+            let message = "'environment' is for a 'token'; a device has its own."
+            reader.refuse("environment", code: FieldError.conflict, message: message)
         }
         guard reader.finish() else { return nil }
         if let device {

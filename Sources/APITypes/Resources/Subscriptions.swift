@@ -66,11 +66,8 @@ extension SubscriptionRequest: APIRequest {
         let report = Self.readReport(&reader)
         let isPending = reader.optional("pending", .mark) != nil
         if isPending, report == .ended {
-            reader.refuse(
-                "pending",
-                code: FieldError.conflict,
-                message: "'pending' does not go with 'ended': a card that is gone does not begin."
-            )
+            let message = "'pending' does not go with 'ended': a card that is gone does not begin."
+            reader.refuse("pending", code: FieldError.conflict, message: message)
         }
         let generation = reader.optional("generation", .counter)
         let knownRevision = reader.optional("known_revision", .counter)
@@ -102,10 +99,8 @@ extension SubscriptionRequest: APIRequest {
         let ended = reader.optional("ended", .mark)
         let given = ["update_token", "channel_id", "channel", "ended"].filter(reader.has)
         guard given.count == 1 else {
-            reader.refuse(
-                code: given.isEmpty ? FieldError.missing : FieldError.conflict,
-                message: "Exactly one of 'update_token', 'channel_id', 'channel' and 'ended' is expected."
-            )
+            let message = "Exactly one of 'update_token', 'channel_id', 'channel' and 'ended' is expected."
+            reader.refuse(code: given.isEmpty ? FieldError.missing : FieldError.conflict, message: message)
             return nil
         }
         if let token { return .updateToken(token) }

@@ -8,7 +8,7 @@ package struct Verdict: Sendable, Hashable {
     /// The same for people, in whole sentences.
     package var text: String
 
-    package init(code: String, text: String) {
+    package init(_ code: String, _ text: String) {
         self.code = code
         self.text = text
     }

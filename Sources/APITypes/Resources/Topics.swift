@@ -16,11 +16,8 @@ extension TopicsRequest: APIRequest {
         let remove = reader.optional("remove", .topics)
         let isChange = reader.has("add") || reader.has("remove")
         if reader.has("topics"), isChange {
-            reader.refuse(
-                "topics",
-                code: FieldError.conflict,
-                message: "'topics' is the whole list; 'add' and 'remove' change it."
-            )
+            let message = "'topics' is the whole list; 'add' and 'remove' change it."
+            reader.refuse("topics", code: FieldError.conflict, message: message)
         } else if !reader.has("topics"), !isChange {
             reader.refuse(code: FieldError.missing, message: "'topics', 'add' or 'remove' is required.")
         }

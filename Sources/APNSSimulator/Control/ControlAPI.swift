@@ -183,11 +183,7 @@ package struct ControlAPI: Sendable {
         do {
             desk.connect(try TallyReporter(url: request.url, key: request.key), for: request.bundleID)
         } catch {
-            throw .invalidRequest(
-                pointer: JSONPointer().appending("url"),
-                code: FieldError.invalidValue,
-                message: error.detail
-            )
+            throw .invalidRequest(at: ["url"], error.detail)
         }
     }
 

@@ -20,11 +20,7 @@ package struct KeyRequest: Sendable {
             if pem.contains("PRIVATE KEY") { return try P256PrivateKey(pem: pem).publicKey }
             return try P256PublicKey(pem: pem)
         } catch {
-            throw .invalidRequest(
-                pointer: JSONPointer().appending("key"),
-                code: FieldError.invalidValue,
-                message: "a P-256 key in PEM is expected"
-            )
+            throw .invalidRequest(at: ["key"], "a P-256 key in PEM is expected")
         }
     }
 

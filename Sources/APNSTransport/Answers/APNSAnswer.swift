@@ -28,14 +28,10 @@ package struct APNSAnswer: Sendable, Hashable {
             case .channelGone: .channelGone
             case .requestInvalid: .requestInvalid
             case .credential: .credential
+            case .unknown: .unknown
+            case .notSent: .notSent
             }
-        outcome = PushOutcome(
-            outcomeClass,
-            status: status,
-            reason: body.reason,
-            apnsID: apnsID,
-            uniqueID: uniqueID
-        )
+        outcome = PushOutcome(outcomeClass, status: status, reason: body.reason, apnsID: apnsID, uniqueID: uniqueID)
         advice = judgement.advice
     }
 

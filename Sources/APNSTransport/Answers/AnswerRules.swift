@@ -16,7 +16,7 @@ package struct AnswerRule: Sendable, Hashable {
     package let status: Int
     /// The text of `reason` in the body.
     package let reason: String
-    package let verdict: AnswerVerdict
+    package let verdict: PushOutcome.Word
     package let advice: ConnectionAdvice
     /// Apple's pages that list it.
     package let sources: [AnswerSource]
@@ -25,7 +25,7 @@ package struct AnswerRule: Sendable, Hashable {
         _ kinds: Set<APNSRequestKind>,
         _ status: Int,
         _ reason: String,
-        _ verdict: AnswerVerdict,
+        _ verdict: PushOutcome.Word,
         _ advice: ConnectionAdvice,
         _ sources: AnswerSource...
     ) {
@@ -159,7 +159,7 @@ package enum AnswerRules {
         _ kind: APNSRequestKind,
         status: Int,
         reason: String?
-    ) -> (verdict: AnswerVerdict, advice: ConnectionAdvice) {
+    ) -> (verdict: PushOutcome.Word, advice: ConnectionAdvice) {
         if (200..<300).contains(status) {
             return (.accepted, .keep)
         }

@@ -43,7 +43,7 @@ package struct PushOutcome: Sendable, Hashable {
         }
     }
 
-    /// A ``Class`` as a plain code, without associated values.
+    /// A ``Class`` as a plain code, without associated values. A row of ``AnswerRules`` names its verdict by it.
     package enum Word: String, Sendable, Hashable {
         case accepted
         case tokenDead = "token_dead"

@@ -12,13 +12,9 @@ enum ChannelPage {
         do {
             channel = try await visit.get("/v1/apps/\(app)/channels/\(id)")
         } catch let problem as Problem where problem.status == 404 || problem.status == 422 {
-            return await Gone.page(
-                layout,
-                id,
-                "No channel has this id in \(app). Tally forgets a deleted channel together with its activity.",
-                .channelDeleted,
-                in: app
-            )
+            let lead: HTML =
+                "No channel has this id in \(app). Tally forgets a deleted channel together with its activity."
+            return await Gone.page(layout, id, lead, .channelDeleted, in: app)
         }
         let activity = channel.activityID.map { name -> HTML in
             "<a href=\"\(Address("/console/activity", ["app": app, "id": name.rawValue]))\">\(name.rawValue)</a>"

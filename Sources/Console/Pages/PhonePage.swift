@@ -21,13 +21,8 @@ enum PhonePage {
         do {
             device = try await visit.get("/v1/apps/\(app)/devices/\(id)")
         } catch let problem as Problem where problem.status == 404 {
-            return await Gone.page(
-                layout,
-                id,
-                "No phone has this id in \(app). Everything about a phone is deleted with it.",
-                .deviceDeleted,
-                in: app
-            )
+            let lead: HTML = "No phone has this id in \(app). Everything about a phone is deleted with it."
+            return await Gone.page(layout, id, lead, .deviceDeleted, in: app)
         }
         let (stories, next) = try await stories(of: id, visit, app)
         let chosen =

@@ -12,13 +12,8 @@ enum SchedulePage {
         do {
             schedule = try await visit.get("/v1/apps/\(app)/schedules/\(id)")
         } catch let problem as Problem where problem.status == 404 || problem.status == 422 {
-            return await Gone.page(
-                layout,
-                id,
-                "No schedule has this id in \(app). Tally forgets a schedule together with its activity.",
-                .scheduleCancelled,
-                in: app
-            )
+            let lead: HTML = "No schedule has this id in \(app). Tally forgets a schedule together with its activity."
+            return await Gone.page(layout, id, lead, .scheduleCancelled, in: app)
         }
         return layout.page(
             """

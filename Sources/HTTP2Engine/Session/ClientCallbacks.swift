@@ -35,14 +35,20 @@ enum ClientCallbacks {
         return unsafe body(&context.assumingMemoryBound(to: ClientStreams.self).pointee)
     }
 
+    /// Lends them for a change that always succeeds.
+    @inline(__always)
+    private static func change(_ context: UnsafeMutableRawPointer?, _ body: (inout ClientStreams) -> Void) -> Int32 {
+        unsafe with(context) { streams in
+            body(&streams)
+            return 0
+        }
+    }
+
     private static let beginHeaders: nghttp2_on_begin_headers_callback = { session, frame, context in
         guard let frame = unsafe frame, let slot = unsafe StreamKey.slot(session, frame.pointee.hd.stream_id) else {
             return 0
         }
-        return unsafe with(context) { streams in
-            streams.slots[slot].headersBegin()
-            return 0
-        }
+        return unsafe change(context) { $0.slots[slot].headersBegin() }
     }
 
     private static let header: nghttp2_on_header_callback = {
@@ -113,24 +119,18 @@ enum ClientCallbacks {
         switch unsafe nghttp2_frame_type(rawValue: UInt32(frame.pointee.hd.type)) {
         case NGHTTP2_HEADERS:
             let stream = unsafe frame.pointee.hd.stream_id
-            return unsafe with(context) { streams in
-                streams.lastEncoded = stream
-                return 0
-            }
+            return unsafe change(context) { $0.lastEncoded = stream }
         case NGHTTP2_RST_STREAM:
-            return unsafe with(context) { streams in
+            return unsafe change(context) { streams in
                 // The fault concerned one stream, which has ended with it.
                 if streams.lastFault != nil { streams.lastFault = nil }
-                return 0
             }
         case NGHTTP2_GOAWAY:
             // Tally never sends an error code, so this one means that the library has given up the connection.
             let code = unsafe HTTP2ErrorCode(rawValue: frame.pointee.goaway.error_code)
-            return unsafe with(context) { streams in
-                if code != .noError, streams.violation == nil {
-                    streams.violation = streams.lastFault ?? code.description
-                }
-                return 0
+            return unsafe change(context) { streams in
+                guard code != .noError, streams.violation == nil else { return }
+                streams.violation = streams.lastFault ?? code.description
             }
         default: return 0
         }
@@ -141,30 +141,22 @@ enum ClientCallbacks {
             return 0
         }
         let stream = unsafe frame.pointee.hd.stream_id
-        return unsafe with(context) { streams in
+        return unsafe change(context) { streams in
             // A request that was queued when the server went away. The search may be long, but it is rare.
-            if let slot = streams.search(stream: stream) {
-                streams.notes.append(.notSent(slot: slot, stream: stream))
-            }
-            return 0
+            guard let slot = streams.search(stream: stream) else { return }
+            streams.notes.append(.notSent(slot: slot, stream: stream))
         }
     }
 
     private static let streamClosed: nghttp2_on_stream_close_callback = { session, stream, code, context in
         guard let slot = unsafe StreamKey.slot(session, stream) else { return 0 }
-        return unsafe with(context) { streams in
-            streams.notes.append(.closed(slot: slot, stream: stream, code: code))
-            return 0
-        }
+        return unsafe change(context) { $0.notes.append(.closed(slot: slot, stream: stream, code: code)) }
     }
 
     private static let invalidFrame: nghttp2_on_invalid_frame_recv_callback = { _, frame, error, context in
         guard let frame = unsafe frame else { return 0 }
         let type = unsafe frame.pointee.hd.type
         let words = unsafe String(cString: nghttp2_strerror(error))
-        return unsafe with(context) { streams in
-            streams.lastFault = "frame of type \(type): \(words)"
-            return 0
-        }
+        return unsafe change(context) { $0.lastFault = "frame of type \(type): \(words)" }
     }
 }

@@ -35,6 +35,15 @@ enum ServerCallbacks {
         return unsafe Unmanaged<ServerStreams>.fromOpaque(context)._withUnsafeGuaranteedRef { body($0) }
     }
 
+    /// Borrows them for a change that always succeeds.
+    @inline(__always)
+    private static func change(_ context: UnsafeMutableRawPointer?, _ body: (ServerStreams) -> Void) -> Int32 {
+        unsafe with(context) { streams in
+            body(streams)
+            return 0
+        }
+    }
+
     private static let beginHeaders: nghttp2_on_begin_headers_callback = { session, frame, context in
         guard let frame = unsafe frame, unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST else { return 0 }
         let stream = unsafe frame.pointee.hd.stream_id
@@ -68,10 +77,7 @@ enum ServerCallbacks {
     private static let dataChunk: nghttp2_on_data_chunk_recv_callback = { session, _, stream, data, count, context in
         guard let slot = unsafe StreamKey.slot(session, stream) else { return 0 }
         let chunk = unsafe UnsafeBufferPointer(start: data, count: count)
-        return unsafe with(context) { streams in
-            unsafe streams.data(slot, chunk)
-            return 0
-        }
+        return unsafe change(context) { unsafe $0.data(slot, chunk) }
     }
 
     private static let frameReceived: nghttp2_on_frame_recv_callback = { session, frame, context in
@@ -81,29 +87,23 @@ enum ServerCallbacks {
         guard carriesEnd, UInt32(head.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0,
             let slot = unsafe StreamKey.slot(session, head.stream_id)
         else { return 0 }
-        return unsafe with(context) { streams in
-            streams.makeReady(slot)
-            return 0
-        }
+        return unsafe change(context) { $0.makeReady(slot) }
     }
 
     private static let frameSent: nghttp2_on_frame_send_callback = { _, frame, context in
         guard let frame = unsafe frame else { return 0 }
         switch unsafe nghttp2_frame_type(rawValue: UInt32(frame.pointee.hd.type)) {
         case NGHTTP2_RST_STREAM:
-            return unsafe with(context) { streams in
+            return unsafe change(context) { streams in
                 // The fault concerned one stream, which has ended with it.
                 if streams.lastFault != nil { streams.lastFault = nil }
-                return 0
             }
         case NGHTTP2_GOAWAY:
             // Unless the owner requested it, the library has given up the connection.
             let code = unsafe HTTP2ErrorCode(rawValue: frame.pointee.goaway.error_code)
-            return unsafe with(context) { streams in
-                if code != .noError, streams.violation == nil, !streams.isGoingAway {
-                    streams.violation = streams.lastFault ?? code.description
-                }
-                return 0
+            return unsafe change(context) { streams in
+                guard code != .noError, streams.violation == nil, !streams.isGoingAway else { return }
+                streams.violation = streams.lastFault ?? code.description
             }
         default: return 0
         }
@@ -111,19 +111,13 @@ enum ServerCallbacks {
 
     private static let streamClosed: nghttp2_on_stream_close_callback = { session, stream, _, context in
         guard let slot = unsafe StreamKey.slot(session, stream) else { return 0 }
-        return unsafe with(context) { streams in
-            streams.end(slot)
-            return 0
-        }
+        return unsafe change(context) { $0.end(slot) }
     }
 
     private static let invalidFrame: nghttp2_on_invalid_frame_recv_callback = { _, frame, error, context in
         guard let frame = unsafe frame else { return 0 }
         let type = unsafe frame.pointee.hd.type
         let words = unsafe String(cString: nghttp2_strerror(error))
-        return unsafe with(context) { streams in
-            streams.lastFault = "frame of type \(type): \(words)"
-            return 0
-        }
+        return unsafe change(context) { $0.lastFault = "frame of type \(type): \(words)" }
     }
 }

@@ -35,11 +35,11 @@ extension Route {
                 return .noContent
             },
             Route(.put, "/v1/apps/{bundle_id}/users/{user_id}/tickets", .scope(.register), body: true) { call in
-                let user = TicketSubject.user(try call.segment("user_id", .userID))
+                let user = UserOrDevice.user(try call.segment("user_id", .userID))
                 return .ok(try await registry.revokeTickets(call.app(), of: user, call.request()))
             },
             Route(.put, "/v1/apps/{bundle_id}/devices/{device_id}/tickets", .scope(.register), body: true) { call in
-                let device = TicketSubject.device(try call.device())
+                let device = UserOrDevice.device(try call.device())
                 return .ok(try await registry.revokeTickets(call.app(), of: device, call.request()))
             },
         ]

@@ -42,7 +42,7 @@ struct AudienceStream: Sendable {
             mostLines: Self.pageSize,
             longestLine: min(Self.longestLine, terms.longestLine),
             turns: turns
-        ) { (line: [UInt8]) throws(Problem) in try AudienceMember.Name(json: try RouteCall.json(line, "line")) }
+        ) { (line: [UInt8]) throws(Problem) in try UserOrDevice(json: try RouteCall.json(line, "line")) }
         return try await withTaskExecutorPreference(globalConcurrentExecutor) {
             try await withGracefulShutdownHandler {
                 try await add(groups)
@@ -52,7 +52,7 @@ struct AudienceStream: Sendable {
         }
     }
 
-    private func add(_ groups: LineGroups<AudienceMember.Name>) async throws -> Replayable<AudienceCounts> {
+    private func add(_ groups: LineGroups<UserOrDevice>) async throws -> Replayable<AudienceCounts> {
         var page = OpenPage()
         var stored: AudienceListProgress?
         // How many lines earlier requests have stored.
@@ -87,7 +87,7 @@ struct AudienceStream: Sendable {
         }
     }
 
-    private func next(_ groups: LineGroups<AudienceMember.Name>) async throws -> LineGroup<AudienceMember.Name>? {
+    private func next(_ groups: LineGroups<UserOrDevice>) async throws -> LineGroup<UserOrDevice>? {
         do {
             return try await groups.next()
         } catch {
@@ -122,7 +122,7 @@ private struct OpenPage {
     /// Of the pages before.
     private var digest = SHA256.hash("")
 
-    mutating func append(_ name: AudienceMember.Name) {
+    mutating func append(_ name: UserOrDevice) {
         count += 1
         lines += 1
         switch name {

@@ -11,54 +11,27 @@ extension Bool: PostgresValue {
     }
 }
 
-/// Decodes the server's three integer types. Each Swift integer type accepts all of them if the value fits.
-private func decodeInteger<T: FixedWidthInteger>(_ bytes: RawSpan, oid: UInt32) throws(ValueFailure) -> T {
-    let value: T?
-    switch oid {
-    case PostgresType.int8.oid: value = T(exactly: try bytes.bigEndian(Int64.self))
-    case PostgresType.int4.oid: value = T(exactly: try bytes.bigEndian(Int32.self))
-    case PostgresType.int2.oid: value = T(exactly: try bytes.bigEndian(Int16.self))
-    default: throw .type(oid)
-    }
-    guard let value else { throw .outOfRange }
-    return value
-}
-
-extension Int16: PostgresValue {
-    package static var postgresType: PostgresType { .int2 }
+extension PostgresValue where Self: FixedWidthInteger {
     package func encodePostgres(into bytes: inout [UInt8]) { bytes.appendBigEndian(self) }
 
-    package static func decodeField(_ bytes: RawSpan, oid: UInt32) throws(ValueFailure) -> Int16 {
-        try decodeInteger(bytes, oid: oid)
+    /// Each Swift integer type accepts the server's three integer types if the value fits.
+    package static func decodeField(_ bytes: RawSpan, oid: UInt32) throws(ValueFailure) -> Self {
+        let value: Self?
+        switch oid {
+        case PostgresType.int8.oid: value = Self(exactly: try bytes.bigEndian(Int64.self))
+        case PostgresType.int4.oid: value = Self(exactly: try bytes.bigEndian(Int32.self))
+        case PostgresType.int2.oid: value = Self(exactly: try bytes.bigEndian(Int16.self))
+        default: throw .type(oid)
+        }
+        guard let value else { throw .outOfRange }
+        return value
     }
 }
 
-extension Int32: PostgresValue {
-    package static var postgresType: PostgresType { .int4 }
-    package func encodePostgres(into bytes: inout [UInt8]) { bytes.appendBigEndian(self) }
-
-    package static func decodeField(_ bytes: RawSpan, oid: UInt32) throws(ValueFailure) -> Int32 {
-        try decodeInteger(bytes, oid: oid)
-    }
-}
-
-extension Int64: PostgresValue {
-    package static var postgresType: PostgresType { .int8 }
-    package func encodePostgres(into bytes: inout [UInt8]) { bytes.appendBigEndian(self) }
-
-    package static func decodeField(_ bytes: RawSpan, oid: UInt32) throws(ValueFailure) -> Int64 {
-        try decodeInteger(bytes, oid: oid)
-    }
-}
-
-extension Int: PostgresValue {
-    package static var postgresType: PostgresType { .int8 }
-    package func encodePostgres(into bytes: inout [UInt8]) { bytes.appendBigEndian(Int64(self)) }
-
-    package static func decodeField(_ bytes: RawSpan, oid: UInt32) throws(ValueFailure) -> Int {
-        try decodeInteger(bytes, oid: oid)
-    }
-}
+extension Int16: PostgresValue { package static var postgresType: PostgresType { .int2 } }
+extension Int32: PostgresValue { package static var postgresType: PostgresType { .int4 } }
+extension Int64: PostgresValue { package static var postgresType: PostgresType { .int8 } }
+extension Int: PostgresValue { package static var postgresType: PostgresType { .int8 } }
 
 extension Double: PostgresValue {
     package static var postgresType: PostgresType { .float8 }

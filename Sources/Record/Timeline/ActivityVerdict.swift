@@ -8,25 +8,25 @@ enum ActivityVerdict {
         if isHalted { return .halted }
         if activity.state == .scheduled {
             let time = activity.startsAt.map { " at \($0)" } ?? ""
-            return Verdict(code: "scheduled", text: "The activity starts\(time). Nothing has been sent yet.")
+            return Verdict("scheduled", "The activity starts\(time). Nothing has been sent yet.")
         }
         let missing = missing(activity)
         let newest =
             activity.state == .ended ? "The end (revision \(activity.revision))" : "Revision \(activity.revision)"
         guard progress.destinations > 0 else {
-            return Verdict(code: missing == nil ? "nobody" : "unreached", text: "\(newest) has nobody to be sent to.")
+            return Verdict(missing == nil ? "nobody" : "unreached", "\(newest) has nobody to be sent to.")
                 .adding(missing)
         }
         let current = EntryWords.grouped(progress.current)
         let all = EntryWords.grouped(progress.destinations)
         guard progress.pending == 0 else {
             return Verdict(
-                code: "pending",
-                text: "\(newest) is on its way: APNs has accepted it for \(current) of \(all) destinations."
+                "pending",
+                "\(newest) is on its way: APNs has accepted it for \(current) of \(all) destinations."
             ).adding(missing)
         }
         let whole = progress.destinations == 1 ? "the only destination" : "all \(all) destinations"
-        return Verdict(code: "sent", text: "\(newest) was accepted by APNs for \(whole).").adding(missing)
+        return Verdict("sent", "\(newest) was accepted by APNs for \(whole).").adding(missing)
     }
 
     private static func missing(_ activity: ActivityResource) -> String? {

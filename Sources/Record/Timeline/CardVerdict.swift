@@ -22,8 +22,8 @@ struct CardVerdict {
             )
         }
         return Verdict(
-            code: "shown",
-            text: "The phone confirmed \(newestWords.lowercasedFirst): its card showed it at \(shown.at) at the latest."
+            "shown",
+            "The phone confirmed \(newestWords.lowercasedFirst): its card showed it at \(shown.at) at the latest."
         )
     }
 
@@ -50,41 +50,36 @@ struct CardVerdict {
         switch card.reason.flatMap(OverReason.init) {
         case .expired where card.pendingSince != nil:
             Verdict(
-                code: "expired",
-                text:
-                    "The app last reported the card as pending at \(card.startedAt), more than 30 days ago. Tally sends "
+                "expired",
+                "The app last reported the card as pending at \(card.startedAt), more than 30 days ago. Tally sends "
                     + "nothing more until the app reports it again."
             )
         case .expired:
             Verdict(
-                code: "expired",
-                text: "The card was started at \(card.startedAt), more than 8 hours ago. The system has ended it, and "
+                "expired",
+                "The card was started at \(card.startedAt), more than 8 hours ago. The system has ended it, and "
                     + "Tally sends nothing more."
             )
         case .environmentChanged:
-            Verdict(
-                code: "other_environment",
-                text: "The app was reinstalled in the other environment, so its card is gone."
-            )
+            Verdict("other_environment", "The app was reinstalled in the other environment, so its card is gone.")
         case .channelLost:
             Verdict(
-                code: "channel_gone",
-                text:
-                    "Apple has lost the activity's channel. A card cannot move to another one, so this one hears nothing any "
+                "channel_gone",
+                "Apple has lost the activity's channel. A card cannot move to another one, so this one hears nothing any "
                     + "more."
             )
         case .channelDeleted:
             Verdict(
-                code: "channel_gone",
-                text: "The activity's channel was deleted before this phone could be told the newest state."
+                "channel_gone",
+                "The activity's channel was deleted before this phone could be told the newest state."
             )
         case .tokenMoved:
             Verdict(
-                code: "token_moved",
-                text: "Another device has reported this card's update token since. Tally sends to that device alone."
+                "token_moved",
+                "Another device has reported this card's update token since. Tally sends to that device alone."
             )
         case nil:
-            Verdict(code: "card_gone", text: "The phone reported that its card is gone. Tally sends nothing more.")
+            Verdict("card_gone", "The phone reported that its card is gone. Tally sends nothing more.")
         }
     }
 
@@ -96,8 +91,8 @@ struct CardVerdict {
             story.activity.hasIDAttribute
             ? "" : "The policy names no `id_attribute`, so the app may not know which activity its card belongs to. "
         return Verdict(
-            code: card.isOverdue ? "token_overdue" : "waiting_for_token",
-            text: "The card was started at \(card.startedAt), and the app has not reported its update token since. "
+            card.isOverdue ? "token_overdue" : "waiting_for_token",
+            "The card was started at \(card.startedAt), and the app has not reported its update token since. "
                 + late + woken + hint + "\(newestWords) goes out the moment it does."
         )
     }
@@ -106,26 +101,24 @@ struct CardVerdict {
         let push = story.lastPush.flatMap { $0.outcome == .tokenDead ? $0 : nil }
         let time = push.map { " at \($0.at)" } ?? ""
         return Verdict(
-            code: "token_dead",
-            text:
-                "APNs said\(time) that the update token is no longer active (\(reason(push))): the card is gone, or the "
+            "token_dead",
+            "APNs said\(time) that the update token is no longer active (\(reason(push))): the card is gone, or the "
                 + "token has changed. Tally waits until the app reports a new one."
         )
     }
 
     private var rejected: Verdict {
         Verdict(
-            code: "token_rejected",
-            text: "APNs does not take the update token here (\(reason(story.lastPush))): it may belong to the other "
+            "token_rejected",
+            "APNs does not take the update token here (\(reason(story.lastPush))): it may belong to the other "
                 + "environment or to another app. Tally waits until the app reports it again."
         )
     }
 
     private var withheld: Verdict {
         Verdict(
-            code: "incompatible_version",
-            text:
-                "\(newestWords) is not sent: the app on the device\(appVersion) could not decode it. The next "
+            "incompatible_version",
+            "\(newestWords) is not sent: the app on the device\(appVersion) could not decode it. The next "
                 + "state is sent if the app can decode it, or when the app is updated."
         )
     }
@@ -137,9 +130,8 @@ struct CardVerdict {
     private var waitingToBegin: Verdict {
         let since = card.pendingSince.map { " at \($0)" } ?? ""
         return Verdict(
-            code: "waiting_to_begin",
-            text:
-                "The app has scheduled the card, and reported it as pending\(since). By the policy (`pending_updates`) "
+            "waiting_to_begin",
+            "The app has scheduled the card, and reported it as pending\(since). By the policy (`pending_updates`) "
                 + "\(newestWords.lowercasedFirst) goes out when the app reports that the card is active. An end goes out "
                 + "at once."
         )
@@ -157,21 +149,20 @@ struct CardVerdict {
         if story.activity.isHalted { return .halted }
         if let reason = card.reason {
             return Verdict(
-                code: "retrying",
-                text: "\(newestWords) has not reached APNs yet: \(reason). It is tried again"
+                "retrying",
+                "\(newestWords) has not reached APNs yet: \(reason). It is tried again"
                     + (card.dueAt.map { " at \($0)." } ?? ".")
             )
         }
         if let time = story.activity.heldUntil {
             return Verdict(
-                code: "held_back",
-                text:
-                    "\(newestWords) is held back until \(time): it is routine, and a rule of the type's policy spaces such "
+                "held_back",
+                "\(newestWords) is held back until \(time): it is routine, and a rule of the type's policy spaces such "
                     + "changes out."
             )
         }
         let has = card.sentRevision > 0 ? " It was last sent revision \(card.sentRevision)." : ""
-        return Verdict(code: "pending", text: "\(newestWords) is about to be sent to this phone.\(has)")
+        return Verdict("pending", "\(newestWords) is about to be sent to this phone.\(has)")
     }
 
     // MARK: Sent
@@ -179,9 +170,8 @@ struct CardVerdict {
     private var delivered: Verdict {
         if let push = story.lastPush, push.outcome == .requestInvalid, push.revision == newest {
             return Verdict(
-                code: "refused",
-                text:
-                    "APNs refused \(newestWords.lowercasedFirst) for good: \(push.words). The next change may be better."
+                "refused",
+                "APNs refused \(newestWords.lowercasedFirst) for good: \(push.words). The next change may be better."
             )
         }
         return accepted(by: "")
@@ -190,17 +180,16 @@ struct CardVerdict {
     private var onChannel: Verdict {
         guard let channel = story.channel, channel.state != .creating else {
             return Verdict(
-                code: "channel_missing",
-                text: "The activity has no channel at APNs yet"
+                "channel_missing",
+                "The activity has no channel at APNs yet"
                     + (story.channel?.reason.map { ": \($0)." } ?? ".")
             )
         }
         guard channel.sentRevision >= newest else {
             if story.activity.isHalted { return .halted }
             return Verdict(
-                code: "pending",
-                text:
-                    "\(newestWords) is about to be broadcast; the channel has been sent revision \(channel.sentRevision)."
+                "pending",
+                "\(newestWords) is about to be broadcast; the channel has been sent revision \(channel.sentRevision)."
             )
         }
         let offline =
@@ -213,8 +202,8 @@ struct CardVerdict {
     private func accepted(by way: String) -> Verdict {
         guard let spending = story.spending else {
             return Verdict(
-                code: "current",
-                text: "The card has \(newestWords.lowercasedFirst): its start carried it, or its app reported it."
+                "current",
+                "The card has \(newestWords.lowercasedFirst): its start carried it, or its app reported it."
             )
         }
         if let push = story.lastPush, push.revision == newest, push.outcome == .accepted,
@@ -225,23 +214,19 @@ struct CardVerdict {
         let text = "\(newestWords) was accepted by APNs\(way) at priority \(spending.priority)"
         guard spending.priority == PushPriority.ten.rawValue else {
             let why = PriorityDecision.Reason(rawValue: spending.reason).map(EntryWords.words) ?? spending.reason
-            return Verdict(
-                code: "sent_low_priority",
-                text: "\(text): \(why). The phone may show it later, to save power."
-            )
+            return Verdict("sent_low_priority", "\(text): \(why). The phone may show it later, to save power.")
         }
         let budget =
             "\(spending.spent) of \(spending.units) such pushes within \(Self.words(seconds: spending.windowSeconds))"
         guard spending.spent > spending.units else {
             return Verdict(
-                code: "sent",
-                text: "\(text), within the budget (\(budget)). A phone that is online and still has the card shows it."
+                "sent",
+                "\(text), within the budget (\(budget)). A phone that is online and still has the card shows it."
             )
         }
         return Verdict(
-            code: "sent_over_budget",
-            text:
-                "\(text); this phone's budget was likely used up (\(budget)), so that it may show it late or not at all."
+            "sent_over_budget",
+            "\(text); this phone's budget was likely used up (\(budget)), so that it may show it late or not at all."
         )
     }
 
@@ -250,15 +235,14 @@ struct CardVerdict {
         let text = "\(newestWords) was accepted by APNs at priority \(priority)"
         if priority == PushPriority.ten.rawValue {
             return Verdict(
-                code: "sent",
-                text: "\(text): it brought the alert of an earlier revision, which has that priority. A phone that is "
+                "sent",
+                "\(text): it brought the alert of an earlier revision, which has that priority. A phone that is "
                     + "online and still has the card shows it."
             )
         }
         return Verdict(
-            code: "sent_low_priority",
-            text:
-                "\(text): it was sent to this phone later than to the others, which takes nothing of their budget. The phone "
+            "sent_low_priority",
+            "\(text): it was sent to this phone later than to the others, which takes nothing of their budget. The phone "
                 + "may show it later, to save power."
         )
     }

@@ -5,10 +5,7 @@ import ActivityModel
 enum DeviceVerdict {
     static func of(_ story: DeviceStory) -> Verdict {
         guard let device = story.device else {
-            return Verdict(
-                code: "unknown_device",
-                text: "No such device is registered for this app, or it was deleted."
-            )
+            return Verdict("unknown_device", "No such device is registered for this app, or it was deleted.")
         }
         if let card = story.card {
             return CardVerdict(story: story, card: card).verdict.adding(obstacleOfNextCard(story, card))
@@ -16,8 +13,8 @@ enum DeviceVerdict {
         if let start = story.start { return StartVerdict(story: story, start: start).verdict }
         if device.environment != story.activity.environment {
             return Verdict(
-                code: "other_environment",
-                text: "The device is registered in \(device.environment.rawValue), and the activity lives in "
+                "other_environment",
+                "The device is registered in \(device.environment.rawValue), and the activity lives in "
                     + "\(story.activity.environment.rawValue): nothing of it can reach this installation."
             )
         }
@@ -38,24 +35,21 @@ enum DeviceVerdict {
         switch story.activity.state {
         case .scheduled:
             let time = story.activity.startsAt.map { " at \($0)" } ?? ""
-            return Verdict(code: "scheduled", text: "The activity starts\(time). Nothing has been sent yet.")
+            return Verdict("scheduled", "The activity starts\(time). Nothing has been sent yet.")
         case .live where device.isWanted && device.obstacle != nil:
             // What can be sent nothing has no start on record.
             return StartVerdict(story: story, start: .init(state: .withheld, reason: device.obstacle)).verdict
         case .live where device.isWanted:
-            return Verdict(
-                code: "start_pending",
-                text: "The device is in the audience, and its start is about to be prepared."
-            )
+            return Verdict("start_pending", "The device is in the audience, and its start is about to be prepared.")
         case .live:
             return Verdict(
-                code: "not_followed",
-                text: "The device is not in the audience, and its app has reported no card of this activity."
+                "not_followed",
+                "The device is not in the audience, and its app has reported no card of this activity."
             )
         case .ended:
             return Verdict(
-                code: "not_followed",
-                text: "The activity has ended, and nothing of it was ever sent to this device: it was not in the "
+                "not_followed",
+                "The activity has ended, and nothing of it was ever sent to this device: it was not in the "
                     + "audience, and its app reported no card."
             )
         }
@@ -65,6 +59,6 @@ enum DeviceVerdict {
 extension Verdict {
     /// The same with another sentence at its end; nil adds nothing.
     func adding(_ sentence: String?) -> Verdict {
-        sentence.map { Verdict(code: code, text: "\(text) \($0)") } ?? self
+        sentence.map { Verdict(code, "\(text) \($0)") } ?? self
     }
 }

@@ -9,19 +9,19 @@ struct StartVerdict {
     var verdict: Verdict {
         switch start.state {
         case .pending: pending
-        case .claimed: Verdict(code: "start_in_flight", text: "The start is on its way to APNs at this moment.")
+        case .claimed: Verdict("start_in_flight", "The start is on its way to APNs at this moment.")
         case .unknown: unknown
         case .sent: sent
         case .settled:
             Verdict(
-                code: "card_forgotten",
-                text: "The phone reported its card once, and it was forgotten since: the backend asked for that."
+                "card_forgotten",
+                "The phone reported its card once, and it was forgotten since: the backend asked for that."
             )
         case .withheld: withheld
         case .failed:
             Verdict(
-                code: "start_failed",
-                text: "APNs refused the start: \(start.reason ?? "no reason is known"). Tally tries again when the "
+                "start_failed",
+                "APNs refused the start: \(start.reason ?? "no reason is known"). Tally tries again when the "
                     + "device registers again."
             )
         case .cancelled: cancelled
@@ -32,18 +32,18 @@ struct StartVerdict {
         if story.activity.isHalted { return .halted }
         if let reason = start.reason {
             return Verdict(
-                code: "start_retrying",
-                text: "The start did not arrive: \(reason). It is tried again\(time(start.dueAt))."
+                "start_retrying",
+                "The start did not arrive: \(reason). It is tried again\(time(start.dueAt))."
             )
         }
         if let channel = story.channel, channel.state == .creating {
             return Verdict(
-                code: "channel_missing",
-                text: "The start waits for the activity's channel, which APNs has not made yet"
+                "channel_missing",
+                "The start waits for the activity's channel, which APNs has not made yet"
                     + (channel.reason.map { ": \($0)." } ?? ".")
             )
         }
-        return Verdict(code: "start_pending", text: "The start is about to be sent.")
+        return Verdict("start_pending", "The start is about to be sent.")
     }
 
     private var unknown: Verdict {
@@ -53,24 +53,24 @@ struct StartVerdict {
                 start.attempts > 1
                 ? " It was repeated once, and the phone has still reported no card."
                 : " The phone has reported no card, and the activity is over."
-            return Verdict(code: "start_unknown", text: text + repeated)
+            return Verdict("start_unknown", text + repeated)
         }
         return Verdict(
-            code: "start_unknown",
-            text: text + " Unless the phone reports its card, it is repeated once\(time(start.dueAt))."
+            "start_unknown",
+            text + " Unless the phone reports its card, it is repeated once\(time(start.dueAt))."
         )
     }
 
     private var sent: Verdict {
         Verdict(
-            code: "start_sent",
-            text: "APNs accepted the start\(time(start.claimedAt)), and the phone has reported no card. It was offline "
+            "start_sent",
+            "APNs accepted the start\(time(start.claimedAt)), and the phone has reported no card. It was offline "
                 + "then, it dropped the start, or its app was not woken."
         )
     }
 
     private var withheld: Verdict {
-        Verdict(code: "withheld", text: "The device is not started: \(obstacle)")
+        Verdict("withheld", "The device is not started: \(obstacle)")
             .adding(start.hasFallenBack ? "An ordinary alert was sent instead." : nil)
     }
 
@@ -104,13 +104,13 @@ struct StartVerdict {
         switch start.reason.flatMap(StartStateMachine.Reason.init) {
         case .environmentChanged:
             Verdict(
-                code: "other_environment",
-                text: "The app was reinstalled in the other environment, so Tally gave the start up."
+                "other_environment",
+                "The app was reinstalled in the other environment, so Tally gave the start up."
             )
         case _ where story.activity.state == .ended:
-            Verdict(code: "ended", text: "The activity ended before the device could be started.")
+            Verdict("ended", "The activity ended before the device could be started.")
         default:
-            Verdict(code: "not_followed", text: "The device was taken out of the audience before it was started.")
+            Verdict("not_followed", "The device was taken out of the audience before it was started.")
         }
     }
 
@@ -121,9 +121,8 @@ extension Verdict {
     /// Nothing leaves at all.
     static var halted: Verdict {
         Verdict(
-            code: "halted",
-            text:
-                "Tally has halted sending for this app in this environment: APNs rejected too many tokens. A wrong key, "
+            "halted",
+            "Tally has halted sending for this app in this environment: APNs rejected too many tokens. A wrong key, "
                 + "host or topic is likely. An operator has to look."
         )
     }

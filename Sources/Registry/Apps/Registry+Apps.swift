@@ -126,13 +126,9 @@ extension Registry {
             do {
                 _ = try P256PrivateKey(pem: pem)
             } catch {
-                errors.append(
-                    FieldError(
-                        pointer: JSONPointer(tokens: ["environments", environment.rawValue, "private_key"]),
-                        code: FieldError.invalidValue,
-                        message: "not the .p8 file of an APNs key: \(error.message)"
-                    )
-                )
+                let pointer = JSONPointer(tokens: ["environments", environment.rawValue, "private_key"])
+                let message = "not the .p8 file of an APNs key: \(error.message)"
+                errors.append(FieldError(pointer: pointer, code: FieldError.invalidValue, message: message))
                 continue
             }
             sealed[environment] = try SecretSeal.signingKey(id, environment).seal(Array(pem.utf8), under: masterKeys)

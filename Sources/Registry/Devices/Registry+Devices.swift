@@ -51,7 +51,7 @@ extension Registry {
             _ = try await connection.execute(
                 """
                 INSERT INTO ticket_revocations (bundle_id, subject_sha256, revoked_before)
-                SELECT \(app.rawValue), \(TicketSubject.user(id).sha256), clock_timestamp()
+                SELECT \(app.rawValue), \(UserOrDevice.user(id).sha256), clock_timestamp()
                 WHERE EXISTS (SELECT FROM ticket_keys WHERE bundle_id = \(app.rawValue))
                 \(unescaped: Self.laterRevocationWins)
                 """

@@ -47,8 +47,8 @@ extension Registry {
                    EXISTS (SELECT FROM ticket_keys WHERE ticket_key_id = \(keyID)::uuid
                            AND (revoked_at IS NULL OR revoked_at > clock_timestamp())),
                    (SELECT max(revoked_before) FROM ticket_revocations WHERE bundle_id = \(allowed.app.rawValue)
-                    AND subject_sha256 IN (\(TicketSubject.device(allowed.device).sha256),
-                                           \(allowed.user.map { TicketSubject.user($0).sha256 })))
+                    AND subject_sha256 IN (\(UserOrDevice.device(allowed.device).sha256),
+                                           \(allowed.user.map { UserOrDevice.user($0).sha256 })))
             """
         )
         guard let (now, isGood, revoked) = try rows.first(as: (Int64, Bool, PGTimestamp?).self) else {
@@ -64,7 +64,7 @@ extension Registry {
     /// - Throws: 404 for an unknown app; 422 for a time in the future.
     package func revokeTickets(
         _ app: BundleID,
-        of subject: TicketSubject,
+        of subject: UserOrDevice,
         _ request: TicketRevocationRequest
     ) async throws -> TicketRevocation {
         let answer = try await database.withTransaction { connection in

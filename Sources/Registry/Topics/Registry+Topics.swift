@@ -3,15 +3,11 @@ package import ActivityModel
 import Postgres
 import Store
 
-/// Who follows topics. All devices of a user follow the topics of the user, now and later.
-package enum TopicFollower: Sendable, Hashable {
-    case user(UserID)
-    case device(DeviceID)
-}
-
 extension Registry {
-    /// Changes what a user or a device follows. Followers who now belong to the audience of a running activity are
-    /// started before this returns. The cards of others stay, or end by the policy `on_unfollow`.
+    /// Changes what a user or a device follows. All devices of a user follow it, now and later.
+    ///
+    /// Followers who now belong to the audience of a running activity are started before this returns. The cards of
+    /// others stay, or end by the policy `on_unfollow`.
     ///
     /// The list and the ends are written in one transaction, for the first page of a user's devices. The rest follows
     /// page by page. A repeated request carries out what is missing.
@@ -19,7 +15,7 @@ extension Registry {
     /// - Throws: 404 for an unknown app or device; 422 for too many topics.
     package func putTopics(
         _ app: BundleID,
-        of follower: TopicFollower,
+        of follower: UserOrDevice,
         _ request: TopicsRequest,
         activities: any ActivityKeeper
     ) async throws -> FollowedTopics {
@@ -49,7 +45,7 @@ extension Registry {
     /// The topics that a user or a device follows.
     ///
     /// - Throws: 404 for an unknown app or device.
-    package func topics(_ app: BundleID, of follower: TopicFollower) async throws -> FollowedTopics {
+    package func topics(_ app: BundleID, of follower: UserOrDevice) async throws -> FollowedTopics {
         try await database.withConnection { connection in
             try await store.requireApp(app, connection)
             let rows: TopicRows.Follower
@@ -70,7 +66,7 @@ extension Registry {
     private func store(
         _ request: TopicsRequest,
         _ app: BundleID,
-        of follower: TopicFollower,
+        of follower: UserOrDevice,
         _ activities: any ActivityKeeper,
         on connection: PostgresConnection
     ) async throws -> (TopicChange, [Int64]) {

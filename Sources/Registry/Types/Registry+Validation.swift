@@ -27,13 +27,8 @@ extension Registry {
         let sizes = (attributes.map { CompactJSON($0).count }, contentState.map { CompactJSON($0).count })
         let together = (sizes.0 ?? 0) + (sizes.1 ?? 0)
         if together > Self.maximumContentBytes {
-            errors.append(
-                FieldError(
-                    pointer: JSONPointer(),
-                    code: FieldError.payloadTooLarge,
-                    message: "\(together) bytes together, at most \(Self.maximumContentBytes) fit"
-                )
-            )
+            let message = "\(together) bytes together, at most \(Self.maximumContentBytes) fit"
+            errors.append(FieldError(pointer: JSONPointer(), code: FieldError.payloadTooLarge, message: message))
         }
         return ValidationAnswer(
             valid: errors.isEmpty,

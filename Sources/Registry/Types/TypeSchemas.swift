@@ -65,13 +65,8 @@ struct TypeSchemas {
             try TypedContent.check(document, schema)
             return schema
         } catch {
-            errors.append(
-                FieldError(
-                    pointer: JSONPointer(tokens: [field]).appending(contentsOf: error.pointer),
-                    code: FieldError.invalidValue,
-                    message: error.message
-                )
-            )
+            let pointer = JSONPointer(tokens: [field]).appending(contentsOf: error.pointer)
+            errors.append(FieldError(pointer: pointer, code: FieldError.invalidValue, message: error.message))
             return nil
         }
     }

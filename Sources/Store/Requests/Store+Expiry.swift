@@ -1,5 +1,4 @@
 package import APITypes
-import JSON
 package import Postgres
 
 extension Store {
@@ -10,11 +9,8 @@ extension Store {
         guard let time else { return }
         let rows = try await connection.query("SELECT \(time.stored) > clock_timestamp()")
         guard try rows.single(Bool.self) == true else {
-            throw Problem.invalidRequest(
-                pointer: JSONPointer().appending("expires_at"),
-                code: FieldError.outOfRange,
-                message: "'expires_at' is in the past."
-            )
+            let message = "'expires_at' is in the past."
+            throw Problem.invalidRequest(at: ["expires_at"], code: FieldError.outOfRange, message)
         }
     }
 }

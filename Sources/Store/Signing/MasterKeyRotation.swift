@@ -48,65 +48,54 @@ struct MasterKeyRotation: Service, CustomStringConvertible {
 
     func pass() async throws -> Findings {
         var findings = Findings()
-        let keyRows = try await database.query(
-            "SELECT bundle_id, environment::text, private_key_sealed FROM signing_keys"
-        )
-        for (app, environment, sealed) in try keyRows.decoded(as: (String, String, [UInt8]).self) {
-            let context = try SecretSeal.signingKey(BundleID(stored: app), .stored(environment)).context
-            guard let new = resealed(sealed, context, &findings) else { continue }
-            // Only what was read: an operator may have replaced it meanwhile.
-            findings.resealed += try await database.execute(
-                """
-                UPDATE signing_keys SET private_key_sealed = \(new)
-                WHERE bundle_id = \(app) AND environment = \(environment)::apns_environment
-                  AND private_key_sealed = \(sealed)
-                """
-            )
+        try await reseal("signing_keys", "bundle_id", "environment", "private_key_sealed", &findings) {
+            try .signingKey(BundleID(stored: $0), .stored($1))
         }
-        let ticketRows = try await database.query("SELECT bundle_id, ticket_key_id::text, key_sealed FROM ticket_keys")
-        for (app, id, sealed) in try ticketRows.decoded(as: (String, String, [UInt8]).self) {
-            let context = SecretSeal.ticketKey(BundleID(stored: app), id).context
-            guard let new = resealed(sealed, context, &findings) else { continue }
-            findings.resealed += try await database.execute(
-                """
-                UPDATE ticket_keys SET key_sealed = \(new)
-                WHERE ticket_key_id = \(id)::uuid AND key_sealed = \(sealed)
-                """
-            )
+        try await reseal("ticket_keys", "bundle_id", "ticket_key_id", "key_sealed", &findings) {
+            .ticketKey(BundleID(stored: $0), $1)
         }
-        let webhookRows = try await database.query("SELECT bundle_id, webhook_id, secret_sealed FROM webhooks")
-        for (app, id, sealed) in try webhookRows.decoded(as: (String, String, [UInt8]).self) {
-            let context = SecretSeal.webhook(BundleID(stored: app), WebhookID(stored: id)).context
-            guard let new = resealed(sealed, context, &findings) else { continue }
-            findings.resealed += try await database.execute(
-                """
-                UPDATE webhooks SET secret_sealed = \(new)
-                WHERE bundle_id = \(app) AND webhook_id = \(id) AND secret_sealed = \(sealed)
-                """
-            )
+        try await reseal("webhooks", "bundle_id", "webhook_id", "secret_sealed", &findings) {
+            .webhook(BundleID(stored: $0), WebhookID(stored: $1))
         }
-        let tokenRows = try await database.query(
-            "SELECT team_id, key_id, public_key, token_sealed FROM provider_tokens WHERE token_sealed IS NOT NULL"
-        )
-        for (team, key, publicKey, sealed) in try tokenRows.decoded(as: (String, String, [UInt8], [UInt8]).self) {
-            let context = SecretSeal.providerToken(TeamID(stored: team), KeyID(stored: key)).context
-            guard let new = resealed(sealed, context, &findings) else { continue }
-            findings.resealed += try await database.execute(
-                """
-                UPDATE provider_tokens SET token_sealed = \(new)
-                WHERE team_id = \(team) AND key_id = \(key) AND public_key = \(publicKey) AND token_sealed = \(sealed)
-                """
-            )
+        try await reseal("provider_tokens", "team_id", "key_id", "token_sealed", &findings) {
+            .providerToken(TeamID(stored: $0), KeyID(stored: $1))
         }
         return findings
     }
 
-    private func resealed(_ sealed: [UInt8], _ context: [UInt8], _ findings: inout Findings) -> [UInt8]? {
-        do {
-            return try keys.resealed(sealed, authenticating: context)
-        } catch {
-            findings.unreadable += 1
-            return nil
+    /// Seals the `secret` of each row of a table anew. The columns `owner` and `id` say to which row it belongs.
+    private func reseal(
+        _ table: String,
+        _ owner: String,
+        _ id: String,
+        _ secret: String,
+        _ findings: inout Findings,
+        _ seal: (String, String) throws -> SecretSeal
+    ) async throws {
+        let rows = try await database.query(
+            """
+            SELECT \(unescaped: owner), \(unescaped: id)::text, \(unescaped: secret) FROM \(unescaped: table)
+            WHERE \(unescaped: secret) IS NOT NULL
+            """
+        )
+        for (first, second, sealed) in try rows.decoded(as: (String, String, [UInt8]).self) {
+            let context = try seal(first, second).context
+            let new: [UInt8]
+            do {
+                guard let resealed = try keys.resealed(sealed, authenticating: context) else { continue }
+                new = resealed
+            } catch {
+                findings.unreadable += 1
+                continue
+            }
+            // Only what was read: an operator may have replaced it meanwhile.
+            findings.resealed += try await database.execute(
+                """
+                UPDATE \(unescaped: table) SET \(unescaped: secret) = \(new)
+                WHERE \(unescaped: owner) = \(first) AND \(unescaped: id)::text = \(second)
+                  AND \(unescaped: secret) = \(sealed)
+                """
+            )
         }
     }
 }

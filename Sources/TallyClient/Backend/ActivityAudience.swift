@@ -140,8 +140,8 @@ public enum AudienceEntry: Sendable, Hashable {
 
     fileprivate func line() throws(TallyError) -> [UInt8] {
         switch self {
-        case .user(let id): try AudienceMember.Name.user(TallyBackend.userID(id)).json.serialized()
-        case .device(let id): try AudienceMember.Name.device(TallyBackend.deviceID(id)).json.serialized()
+        case .user(let id): try UserOrDevice.user(TallyBackend.userID(id)).json.serialized()
+        case .device(let id): try UserOrDevice.device(TallyBackend.deviceID(id)).json.serialized()
         }
     }
 }

@@ -25,7 +25,7 @@ extension TallyBackend {
 
     private func putTopics(_ user: String, _ request: TopicsRequest) async throws(TallyError) {
         let id = try Self.userID(user)
-        _ = try await call { client throws(ClientError) in try await client.putTopics(app, of: id, request) }
+        _ = try await call { client throws(ClientError) in try await client.putTopics(app, of: .user(id), request) }
     }
 
     private static func topics(_ names: [String]) throws(TallyError) -> [Topic] {

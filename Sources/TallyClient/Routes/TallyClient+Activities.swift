@@ -19,8 +19,7 @@ extension TallyClient {
         _ request: UpdateRequest,
         idempotencyKey: String? = nil
     ) async throws(ClientError) -> UpdateAnswer {
-        let call = APICall.post("/v1/apps/\(app)/activities/\(id)/updates", request, key: idempotencyKey)
-        return try await answer(UpdateAnswer.self, to: call)
+        try await answer(to: .post("/v1/apps/\(app)/activities/\(id)/updates", request, key: idempotencyKey))
     }
 
     /// Ends an activity. For the key, see ``update(_:_:_:idempotencyKey:)``.
@@ -30,8 +29,7 @@ extension TallyClient {
         _ request: EndRequest,
         idempotencyKey: String? = nil
     ) async throws(ClientError) -> EndAnswer {
-        let call = APICall.post("/v1/apps/\(app)/activities/\(id)/end", request, key: idempotencyKey)
-        return try await answer(EndAnswer.self, to: call)
+        try await answer(to: .post("/v1/apps/\(app)/activities/\(id)/end", request, key: idempotencyKey))
     }
 
     /// Previews the pushes of a start, without a change.
@@ -64,7 +62,7 @@ extension TallyClient {
     private func dryRun(_ real: APICall) async throws(ClientError) -> DryRunAnswer {
         var call = real
         call.query = [("dry_run", "true")]
-        return try await answer(DryRunAnswer.self, to: call)
+        return try await answer(to: call)
     }
 
     /// Carries out up to 1,000 independent operations. Those on the same activity or device run in their order.
@@ -89,8 +87,7 @@ extension TallyClient {
         _ request: AudienceRequest,
         idempotencyKey: String? = nil
     ) async throws(ClientError) -> AudienceCounts {
-        let call = APICall.post("/v1/apps/\(app)/activities/\(id)/audience", request, key: idempotencyKey)
-        return try await answer(AudienceCounts.self, to: call)
+        try await answer(to: .post("/v1/apps/\(app)/activities/\(id)/audience", request, key: idempotencyKey))
     }
 
     /// The users and devices that an audience names.
@@ -99,12 +96,12 @@ extension TallyClient {
         _ id: ActivityID,
         _ page: PageRequest = PageRequest()
     ) async throws(ClientError) -> AudiencePage {
-        try await answer(AudiencePage.self, to: .get("/v1/apps/\(app)/activities/\(id)/audience", query: page.query))
+        try await answer(to: .get("/v1/apps/\(app)/activities/\(id)/audience", query: page.query))
     }
 
     /// One activity with the delivery progress of its newest state.
     package func activity(_ app: BundleID, _ id: ActivityID) async throws(ClientError) -> ActivityResource {
-        try await answer(ActivityResource.self, to: .get("/v1/apps/\(app)/activities/\(id)"))
+        try await answer(to: .get("/v1/apps/\(app)/activities/\(id)"))
     }
 
     /// The activities of an app, optionally of one type or in one state.
@@ -115,8 +112,7 @@ extension TallyClient {
         _ page: PageRequest = PageRequest()
     ) async throws(ClientError) -> Page<ActivityResource> {
         let filters: [(name: String, value: String?)] = [("type", type?.rawValue), ("state", state?.rawValue)]
-        let call = APICall.get("/v1/apps/\(app)/activities", query: filters + page.query)
-        return try await answer(Page<ActivityResource>.self, to: call)
+        return try await answer(to: .get("/v1/apps/\(app)/activities", query: filters + page.query))
     }
 
     /// The history of an activity, or of one device or one user in it: the newest entries first, with a summary.
@@ -128,8 +124,7 @@ extension TallyClient {
         _ page: PageRequest = PageRequest()
     ) async throws(ClientError) -> TimelineAnswer {
         let filter: [(name: String, value: String?)] = [("device_id", device?.rawValue), ("user_id", user?.rawValue)]
-        let call = APICall.get("/v1/apps/\(app)/activities/\(id)/timeline", query: filter + page.query)
-        return try await answer(TimelineAnswer.self, to: call)
+        return try await answer(to: .get("/v1/apps/\(app)/activities/\(id)/timeline", query: filter + page.query))
     }
 
     /// The cards of an activity, optionally in one state.
@@ -140,8 +135,7 @@ extension TallyClient {
         _ page: PageRequest = PageRequest()
     ) async throws(ClientError) -> Page<SubscriptionResource> {
         let filter: [(name: String, value: String?)] = [("state", state?.rawValue)]
-        let call = APICall.get("/v1/apps/\(app)/activities/\(id)/subscriptions", query: filter + page.query)
-        return try await answer(Page<SubscriptionResource>.self, to: call)
+        return try await answer(to: .get("/v1/apps/\(app)/activities/\(id)/subscriptions", query: filter + page.query))
     }
 
     /// Reports a card: its update token, its channel, or that it is gone.
@@ -151,8 +145,7 @@ extension TallyClient {
         _ device: DeviceID,
         _ request: SubscriptionRequest
     ) async throws(ClientError) -> SubscriptionAnswer {
-        let call = APICall.put("/v1/apps/\(app)/activities/\(id)/subscriptions/\(device)", request)
-        return try await answer(SubscriptionAnswer.self, to: call)
+        try await answer(to: .put("/v1/apps/\(app)/activities/\(id)/subscriptions/\(device)", request))
     }
 
     /// Ends the card on the phone, then forgets it.

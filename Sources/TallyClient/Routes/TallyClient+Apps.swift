@@ -4,21 +4,21 @@ package import ActivityModel
 extension TallyClient {
     /// Creates or changes an app.
     package func putApp(_ id: BundleID, _ request: AppRequest) async throws(ClientError) -> AppResource {
-        try await answer(AppResource.self, to: .put("/v1/apps/\(id)", request))
+        try await answer(to: .put("/v1/apps/\(id)", request))
     }
 
     /// Changes only the settings that the patch names.
     package func patchApp(_ id: BundleID, _ patch: AppPatch) async throws(ClientError) -> AppResource {
-        try await answer(AppResource.self, to: .patch("/v1/apps/\(id)", patch))
+        try await answer(to: .patch("/v1/apps/\(id)", patch))
     }
 
     package func app(_ id: BundleID) async throws(ClientError) -> AppResource {
-        try await answer(AppResource.self, to: .get("/v1/apps/\(id)"))
+        try await answer(to: .get("/v1/apps/\(id)"))
     }
 
     /// The apps that the key can access.
     package func apps(_ page: PageRequest = PageRequest()) async throws(ClientError) -> Page<AppResource> {
-        try await answer(Page<AppResource>.self, to: .get("/v1/apps", query: page.query))
+        try await answer(to: .get("/v1/apps", query: page.query))
     }
 
     /// Deletes the app with everything that belongs to it.
@@ -37,7 +37,7 @@ extension TallyClient {
         of app: BundleID,
         _ page: PageRequest = PageRequest()
     ) async throws(ClientError) -> Page<HaltResource> {
-        try await answer(Page<HaltResource>.self, to: .get("/v1/apps/\(app)/halts", query: page.query))
+        try await answer(to: .get("/v1/apps/\(app)/halts", query: page.query))
     }
 
     /// Resumes sending that was halted because APNs rejected too many tokens. With `leavingRejected`, the tokens

@@ -7,20 +7,19 @@ extension TallyClient {
         _ app: BundleID,
         _ request: ChannelRequest
     ) async throws(ClientError) -> ChannelResource {
-        let call = APICall.post("/v1/apps/\(app)/channels", request, key: nil)
-        return try await answer(ChannelResource.self, to: call)
+        try await answer(to: .post("/v1/apps/\(app)/channels", request, key: nil))
     }
 
     /// One channel, by Tally's id.
     package func channel(_ app: BundleID, _ id: ChannelID) async throws(ClientError) -> ChannelResource {
-        try await answer(ChannelResource.self, to: .get("/v1/apps/\(app)/channels/\(id)"))
+        try await answer(to: .get("/v1/apps/\(app)/channels/\(id)"))
     }
 
     package func channels(
         _ app: BundleID,
         _ page: PageRequest = PageRequest()
     ) async throws(ClientError) -> Page<ChannelResource> {
-        try await answer(Page<ChannelResource>.self, to: .get("/v1/apps/\(app)/channels", query: page.query))
+        try await answer(to: .get("/v1/apps/\(app)/channels", query: page.query))
     }
 
     /// Compares an app's channels with Apple's list and repairs the differences, or only reports them.

@@ -9,12 +9,12 @@ extension TallyClient {
         _ id: DeviceID,
         _ request: DeviceRequest
     ) async throws(ClientError) -> DeviceResource {
-        try await answer(DeviceResource.self, to: .put("/v1/apps/\(app)/devices/\(id)", request))
+        try await answer(to: .put("/v1/apps/\(app)/devices/\(id)", request))
     }
 
     /// One device; its tokens are masked.
     package func device(_ app: BundleID, _ id: DeviceID) async throws(ClientError) -> DeviceResource {
-        try await answer(DeviceResource.self, to: .get("/v1/apps/\(app)/devices/\(id)"))
+        try await answer(to: .get("/v1/apps/\(app)/devices/\(id)"))
     }
 
     /// The devices of an app, optionally of one user.
@@ -24,8 +24,7 @@ extension TallyClient {
         _ page: PageRequest = PageRequest()
     ) async throws(ClientError) -> Page<DeviceResource> {
         let filter: [(name: String, value: String?)] = [("user_id", user?.rawValue)]
-        let call = APICall.get("/v1/apps/\(app)/devices", query: filter + page.query)
-        return try await answer(Page<DeviceResource>.self, to: call)
+        return try await answer(to: .get("/v1/apps/\(app)/devices", query: filter + page.query))
     }
 
     /// Sends an ordinary push. For the key, see ``update(_:_:_:idempotencyKey:)``.
@@ -34,7 +33,7 @@ extension TallyClient {
         _ request: PushRequest,
         idempotencyKey: String? = nil
     ) async throws(ClientError) -> PushAnswer {
-        try await answer(PushAnswer.self, to: .post("/v1/apps/\(app)/pushes", request, key: idempotencyKey))
+        try await answer(to: .post("/v1/apps/\(app)/pushes", request, key: idempotencyKey))
     }
 
     /// Deletes a device with its tokens and subscriptions.
@@ -44,7 +43,7 @@ extension TallyClient {
 
     /// The devices, cards and activities of a user.
     package func user(_ app: BundleID, _ id: UserID) async throws(ClientError) -> UserResource {
-        try await answer(UserResource.self, to: .get("/v1/apps/\(app)/users/\(id)"))
+        try await answer(to: .get("/v1/apps/\(app)/users/\(id)"))
     }
 
     /// All that is stored of a user.

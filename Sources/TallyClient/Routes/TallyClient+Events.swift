@@ -36,7 +36,7 @@ extension TallyClient {
         _ query: EventQuery,
         _ page: PageRequest = PageRequest()
     ) async throws(ClientError) -> Page<EventResource> {
-        try await answer(Page<EventResource>.self, to: .get("/v1/events", query: query.filters + page.query))
+        try await answer(to: .get("/v1/events", query: query.filters + page.query))
     }
 
     /// Live events, from now on or after the event with this id; `0-0` is before the oldest. `patience` is the longest

@@ -9,12 +9,11 @@ extension TallyClient {
         _ page: PageRequest = PageRequest()
     ) async throws(ClientError) -> Page<ScheduleResource> {
         let filter: [(name: String, value: String?)] = [("state", state?.rawValue)]
-        let call = APICall.get("/v1/apps/\(app)/schedules", query: filter + page.query)
-        return try await answer(Page<ScheduleResource>.self, to: call)
+        return try await answer(to: .get("/v1/apps/\(app)/schedules", query: filter + page.query))
     }
 
     package func schedule(_ app: BundleID, _ id: String) async throws(ClientError) -> ScheduleResource {
-        try await answer(ScheduleResource.self, to: .get("/v1/apps/\(app)/schedules/\(id)"))
+        try await answer(to: .get("/v1/apps/\(app)/schedules/\(id)"))
     }
 
     /// Cancels a pending schedule.
@@ -25,6 +24,6 @@ extension TallyClient {
     /// Runs a schedule now instead of at its time. One that has already run is returned unchanged.
     package func runSchedule(_ app: BundleID, _ id: String) async throws(ClientError) -> ScheduleResource {
         let call = APICall(method: "POST", path: "/v1/apps/\(app)/schedules/\(PercentEncoding.encode(id))/run")
-        return try await answer(ScheduleResource.self, to: call)
+        return try await answer(to: call)
     }
 }

@@ -8,10 +8,7 @@ extension TallyClient {
         _ request: RegistrationTicketRequest
     ) async throws(ClientError) -> RegistrationTicketAnswer {
         // Tickets are not stored, so making another one after a lost answer does no harm.
-        try await answer(
-            RegistrationTicketAnswer.self,
-            to: .post("/v1/apps/\(app)/registration-tickets", harmless: request)
-        )
+        try await answer(to: .post("/v1/apps/\(app)/registration-tickets", harmless: request))
     }
 
     /// Makes a key with which the app's backend signs tickets. Only this answer contains its secret.
@@ -23,7 +20,7 @@ extension TallyClient {
     ) async throws(ClientError) -> TicketKeyResource {
         let path: APIPath = "/v1/apps/\(app)/ticket-keys"
         let call = APICall(method: "POST", path: path.text, body: request.json, repeating: .impossible)
-        return try await answer(TicketKeyResource.self, to: call)
+        return try await answer(to: call)
     }
 
     /// The ticket keys of an app, without their secrets.
@@ -31,7 +28,7 @@ extension TallyClient {
         _ app: BundleID,
         _ page: PageRequest = PageRequest()
     ) async throws(ClientError) -> Page<TicketKeyResource> {
-        try await answer(Page<TicketKeyResource>.self, to: .get("/v1/apps/\(app)/ticket-keys", query: page.query))
+        try await answer(to: .get("/v1/apps/\(app)/ticket-keys", query: page.query))
     }
 
     /// Revokes a ticket key after so many seconds. `id` is its id, not its secret.
@@ -44,23 +41,13 @@ extension TallyClient {
         try await perform(.delete("/v1/apps/\(app)/ticket-keys/\(id)", query: query))
     }
 
-    /// Refuses the signed tickets of a user that were made before a time.
+    /// Refuses the signed tickets of a user or a device that were made before a time.
     package func revokeTickets(
         _ app: BundleID,
-        of user: UserID,
+        of subject: UserOrDevice,
         before time: Instant
     ) async throws(ClientError) -> TicketRevocation {
         let request = TicketRevocationRequest(revokedBefore: time)
-        return try await answer(TicketRevocation.self, to: .put("/v1/apps/\(app)/users/\(user)/tickets", request))
-    }
-
-    /// Refuses the signed tickets of a device that were made before a time.
-    package func revokeTickets(
-        _ app: BundleID,
-        of device: DeviceID,
-        before time: Instant
-    ) async throws(ClientError) -> TicketRevocation {
-        let request = TicketRevocationRequest(revokedBefore: time)
-        return try await answer(TicketRevocation.self, to: .put("/v1/apps/\(app)/devices/\(device)/tickets", request))
+        return try await answer(to: .put(subject.path(app, "tickets"), request))
     }
 }

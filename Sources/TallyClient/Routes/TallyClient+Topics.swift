@@ -7,34 +7,30 @@ extension TallyClient {
         _ app: BundleID,
         _ page: PageRequest = PageRequest()
     ) async throws(ClientError) -> Page<TopicResource> {
-        try await answer(Page<TopicResource>.self, to: .get("/v1/apps/\(app)/topics", query: page.query))
+        try await answer(to: .get("/v1/apps/\(app)/topics", query: page.query))
     }
 
-    /// What a user follows.
-    package func topics(_ app: BundleID, of user: UserID) async throws(ClientError) -> FollowedTopics {
-        try await answer(FollowedTopics.self, to: .get("/v1/apps/\(app)/users/\(user)/topics"))
+    /// What a user follows, or a device without its user.
+    package func topics(_ app: BundleID, of follower: UserOrDevice) async throws(ClientError) -> FollowedTopics {
+        try await answer(to: .get(follower.path(app, "topics")))
     }
 
-    /// The topics of a device, without those of its user.
-    package func topics(_ app: BundleID, of device: DeviceID) async throws(ClientError) -> FollowedTopics {
-        try await answer(FollowedTopics.self, to: .get("/v1/apps/\(app)/devices/\(device)/topics"))
-    }
-
-    /// Changes what a user follows.
+    /// Changes what a user follows, or a device without its user.
     package func putTopics(
         _ app: BundleID,
-        of user: UserID,
+        of follower: UserOrDevice,
         _ request: TopicsRequest
     ) async throws(ClientError) -> FollowedTopics {
-        try await answer(FollowedTopics.self, to: .put("/v1/apps/\(app)/users/\(user)/topics", request))
+        try await answer(to: .put(follower.path(app, "topics"), request))
     }
+}
 
-    /// Changes the topics of a device, not those of its user.
-    package func putTopics(
-        _ app: BundleID,
-        of device: DeviceID,
-        _ request: TopicsRequest
-    ) async throws(ClientError) -> FollowedTopics {
-        try await answer(FollowedTopics.self, to: .put("/v1/apps/\(app)/devices/\(device)/topics", request))
+extension UserOrDevice {
+    /// The path of what an app has of it, such as `topics`.
+    func path(_ app: BundleID, _ part: String) -> APIPath {
+        switch self {
+        case .user(let id): "/v1/apps/\(app)/users/\(id)/\(part)"
+        case .device(let id): "/v1/apps/\(app)/devices/\(id)/\(part)"
+        }
     }
 }

@@ -11,7 +11,7 @@ extension TallyClient {
     ) async throws(ClientError) -> TypeRegistration {
         var call = APICall.put("/v1/apps/\(app)/types/\(name)", request)
         if force { call.query = [("force", "true")] }
-        return try await answer(TypeRegistration.self, to: call)
+        return try await answer(to: call)
     }
 
     /// Changes only the parts of the policy that the patch names.
@@ -20,19 +20,19 @@ extension TallyClient {
         _ name: ActivityTypeName,
         _ patch: TypePatch
     ) async throws(ClientError) -> TypeResource {
-        try await answer(TypeResource.self, to: .patch("/v1/apps/\(app)/types/\(name)", patch))
+        try await answer(to: .patch("/v1/apps/\(app)/types/\(name)", patch))
     }
 
     /// One type with its newest version.
     package func type(_ app: BundleID, _ name: ActivityTypeName) async throws(ClientError) -> TypeResource {
-        try await answer(TypeResource.self, to: .get("/v1/apps/\(app)/types/\(name)"))
+        try await answer(to: .get("/v1/apps/\(app)/types/\(name)"))
     }
 
     package func types(
         _ app: BundleID,
         _ page: PageRequest = PageRequest()
     ) async throws(ClientError) -> Page<TypeResource> {
-        try await answer(Page<TypeResource>.self, to: .get("/v1/apps/\(app)/types", query: page.query))
+        try await answer(to: .get("/v1/apps/\(app)/types", query: page.query))
     }
 
     package func typeVersions(
@@ -40,8 +40,7 @@ extension TallyClient {
         _ name: ActivityTypeName,
         _ page: PageRequest = PageRequest()
     ) async throws(ClientError) -> Page<TypeVersionResource> {
-        let call = APICall.get("/v1/apps/\(app)/types/\(name)/versions", query: page.query)
-        return try await answer(Page<TypeVersionResource>.self, to: call)
+        try await answer(to: .get("/v1/apps/\(app)/types/\(name)/versions", query: page.query))
     }
 
     /// Retires a version, or restores it.
@@ -51,8 +50,7 @@ extension TallyClient {
         _ version: Int,
         _ request: TypeVersionRequest
     ) async throws(ClientError) -> TypeVersionResource {
-        let call = APICall.put("/v1/apps/\(app)/types/\(name)/versions/\(version)", request)
-        return try await answer(TypeVersionResource.self, to: call)
+        try await answer(to: .put("/v1/apps/\(app)/types/\(name)/versions/\(version)", request))
     }
 
     /// Checks content without sending it. The answer contains the schemas' errors; they are not thrown.
@@ -61,7 +59,6 @@ extension TallyClient {
         _ name: ActivityTypeName,
         _ request: ValidationRequest
     ) async throws(ClientError) -> ValidationAnswer {
-        let call = APICall.post("/v1/apps/\(app)/types/\(name)/validate", harmless: request)
-        return try await answer(ValidationAnswer.self, to: call)
+        try await answer(to: .post("/v1/apps/\(app)/types/\(name)/validate", harmless: request))
     }
 }

@@ -12,7 +12,7 @@ extension TallyClient {
     ) async throws(ClientError) -> WebhookResource {
         let path: APIPath = "/v1/apps/\(app)/webhooks/\(id)"
         let call = APICall(method: "PUT", path: path.text, body: request.json, repeating: .impossible)
-        return try await answer(WebhookResource.self, to: call)
+        return try await answer(to: call)
     }
 
     /// The webhooks of an app.
@@ -20,12 +20,12 @@ extension TallyClient {
         _ app: BundleID,
         _ page: PageRequest = PageRequest()
     ) async throws(ClientError) -> Page<WebhookResource> {
-        try await answer(Page<WebhookResource>.self, to: .get("/v1/apps/\(app)/webhooks", query: page.query))
+        try await answer(to: .get("/v1/apps/\(app)/webhooks", query: page.query))
     }
 
     /// One webhook.
     package func webhook(_ app: BundleID, _ id: WebhookID) async throws(ClientError) -> WebhookResource {
-        try await answer(WebhookResource.self, to: .get("/v1/apps/\(app)/webhooks/\(id)"))
+        try await answer(to: .get("/v1/apps/\(app)/webhooks/\(id)"))
     }
 
     /// Deletes a webhook.
@@ -40,9 +40,6 @@ extension TallyClient {
         since: Instant
     ) async throws(ClientError) -> WebhookResource {
         let request = WebhookReplayRequest(since: since)
-        return try await answer(
-            WebhookResource.self,
-            to: .post("/v1/apps/\(app)/webhooks/\(id)/replay", harmless: request)
-        )
+        return try await answer(to: .post("/v1/apps/\(app)/webhooks/\(id)/replay", harmless: request))
     }
 }

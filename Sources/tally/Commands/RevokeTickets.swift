@@ -16,9 +16,7 @@ extension Users {
         @OptionGroup var app: AppOption
 
         func run(_ session: CommandSession) async throws {
-            session.show(
-                try await session.client.revokeTickets(session.app(), of: id.value, before: moment.instant)
-            )
+            try await moment.revoke(session, of: .user(id.value))
         }
     }
 }
@@ -35,9 +33,7 @@ extension Devices {
         @OptionGroup var app: AppOption
 
         func run(_ session: CommandSession) async throws {
-            session.show(
-                try await session.client.revokeTickets(session.app(), of: id.value, before: moment.instant)
-            )
+            try await moment.revoke(session, of: .device(id.value))
         }
     }
 }
@@ -48,6 +44,10 @@ struct RevocationMoment: ParsableArguments {
 
     var instant: Instant {
         before?.value.instant() ?? Instant(microseconds: Int64(Date().timeIntervalSince1970 * 1_000_000))
+    }
+
+    func revoke(_ session: CommandSession, of subject: UserOrDevice) async throws {
+        session.show(try await session.client.revokeTickets(session.app(), of: subject, before: instant))
     }
 }
 

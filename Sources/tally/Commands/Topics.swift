@@ -39,14 +39,10 @@ struct TopicOptions: ParsableArguments {
     }
 
     /// Changes the list of a follower if there is a change, and shows it.
-    func run(
-        _ session: CommandSession,
-        show: (BundleID) async throws -> FollowedTopics,
-        change: (BundleID, TopicsRequest) async throws -> FollowedTopics
-    ) async throws {
+    func run(_ session: CommandSession, of follower: UserOrDevice) async throws {
         let app = try session.app()
-        guard let request else { return session.show(try await show(app)) }
-        session.show(try await change(app, request))
+        guard let request else { return session.show(try await session.client.topics(app, of: follower)) }
+        session.show(try await session.client.putTopics(app, of: follower, request))
     }
 
     /// Nil: the list is only shown.
@@ -72,11 +68,7 @@ extension Users {
         @OptionGroup var app: AppOption
 
         func run(_ session: CommandSession) async throws {
-            try await topics.run(session) { app in
-                try await session.client.topics(app, of: id.value)
-            } change: { app, request in
-                try await session.client.putTopics(app, of: id.value, request)
-            }
+            try await topics.run(session, of: .user(id.value))
         }
     }
 }
@@ -94,11 +86,7 @@ extension Devices {
         @OptionGroup var app: AppOption
 
         func run(_ session: CommandSession) async throws {
-            try await topics.run(session) { app in
-                try await session.client.topics(app, of: id.value)
-            } change: { app, request in
-                try await session.client.putTopics(app, of: id.value, request)
-            }
+            try await topics.run(session, of: .device(id.value))
         }
     }
 }

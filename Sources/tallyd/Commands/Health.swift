@@ -51,10 +51,7 @@ struct Health: AsyncParsableCommand {
             }
         let port = try reader.integer(.httpPort, in: 0...65535) ?? usual.port
         guard port > 0 else {
-            throw ConfigurationError(
-                key: ConfigurationKey.httpPort.name,
-                message: "is 0, so the port is unknown: give --url"
-            )
+            throw ConfigurationKey.httpPort.refused("is 0, so the port is unknown: give --url")
         }
         return host.contains(":") ? "http://[\(host)]:\(port)" : "http://\(host):\(port)"
     }

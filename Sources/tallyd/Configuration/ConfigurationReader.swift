@@ -34,10 +34,7 @@ struct ConfigurationReader: Sendable {
         let value = value(key.name, isSecret: key.isSecret)
         guard let path = file(key), let fileName = key.fileName else { return value }
         guard value == nil else {
-            throw ConfigurationError(
-                key: key.name,
-                message: "is set, and \(fileName) names \(path) as well; remove one of them"
-            )
+            throw key.refused("is set, and \(fileName) names \(path) as well; remove one of them")
         }
         return try SecretFile(path: path, setting: fileName).content()
     }
@@ -59,7 +56,7 @@ struct ConfigurationReader: Sendable {
         guard let value = try text(key) else {
             let slip = unknown.first { $0.meant == key.name }
             let hint = slip.map { "; \($0.name) is, which nothing reads" } ?? ""
-            throw ConfigurationError(key: key.name, message: "is not set\(hint): \(key.help)")
+            throw key.refused("is not set\(hint): \(key.help)")
         }
         return value
     }
@@ -73,16 +70,13 @@ struct ConfigurationReader: Sendable {
         if let word = Word(rawValue: text) { return word }
         let words = Word.allCases.map(\.rawValue)
         let all = words.joined(separator: words.count == 2 ? " nor " : ", ")
-        throw ConfigurationError(key: key.name, message: (words.count == 2 ? "is neither " : "is not one of ") + all)
+        throw key.refused((words.count == 2 ? "is neither " : "is not one of ") + all)
     }
 
     func integer(_ key: ConfigurationKey, in range: ClosedRange<Int>) throws(ConfigurationError) -> Int? {
         guard let text = try text(key) else { return nil }
         guard let value = Int(text), range.contains(value) else {
-            throw ConfigurationError(
-                key: key.name,
-                message: "must be a whole number from \(range.lowerBound) to \(range.upperBound)"
-            )
+            throw key.refused("must be a whole number from \(range.lowerBound) to \(range.upperBound)")
         }
         return value
     }

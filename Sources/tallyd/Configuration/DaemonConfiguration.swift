@@ -54,9 +54,8 @@ extension DaemonConfiguration {
         do {
             try Database.check(url: databaseURL)
         } catch {
-            throw ConfigurationError(
-                key: ConfigurationKey.databaseURL.name,
-                message: "is neither a postgres:// URL nor keyword=value pairs that libpq knows"
+            throw ConfigurationKey.databaseURL.refused(
+                "is neither a postgres:// URL nor keyword=value pairs that libpq knows"
             )
         }
         if let count = try reader.integer(.databaseConnections, in: 2...500) { pool.maximumConnections = count }
@@ -82,16 +81,13 @@ extension DaemonConfiguration {
     private mutating func readOrchestrator(_ reader: ConfigurationReader) throws {
         orchestrator.bootstrapKey = try reader.text(.bootstrapKey)
         if let key = orchestrator.bootstrapKey, key.utf8.count < 16 {
-            throw ConfigurationError(key: ConfigurationKey.bootstrapKey.name, message: "has fewer than 16 characters")
+            throw ConfigurationKey.bootstrapKey.refused("has fewer than 16 characters")
         }
         orchestrator.intakeLimit = try reader.integer(.intakeLimit, in: 100...1_000_000) ?? orchestrator.intakeLimit
         if let seconds = try reader.integer(.intakeWait, in: 1...60) { orchestrator.intakeWait = .seconds(seconds) }
         if let text = try reader.text(.receiptSampling) {
             guard let share = Double(text), (0...1).contains(share) else {
-                throw ConfigurationError(
-                    key: ConfigurationKey.receiptSampling.name,
-                    message: "is not a number from 0 to 1"
-                )
+                throw ConfigurationKey.receiptSampling.refused("is not a number from 0 to 1")
             }
             orchestrator.receiptSampling = share
         }
@@ -136,7 +132,7 @@ extension DaemonConfiguration {
         let host = try reader.text(hostKey)
         if let port = try reader.integer(portKey, in: 0...65535) { return (host ?? "127.0.0.1", port) }
         guard host == nil else {
-            throw ConfigurationError(key: hostKey.name, message: "does nothing without \(portKey.name)")
+            throw hostKey.refused("does nothing without \(portKey.name)")
         }
         return nil
     }
@@ -153,10 +149,7 @@ extension DaemonConfiguration {
         case "forever": return nil
         case let text?:
             guard let count = Int(text), days.contains(count) else {
-                throw ConfigurationError(
-                    key: key.name,
-                    message: "must be a whole number from \(days.lowerBound) to \(days.upperBound), or forever"
-                )
+                throw key.refused("must be a whole number from \(days.lowerBound) to \(days.upperBound), or forever")
             }
             return .seconds(count * 86_400)
         }
@@ -167,9 +160,8 @@ extension DaemonConfiguration {
         var blocks: [AddressBlock] = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             guard let block = AddressBlock(part.trimmingCharacters(in: .whitespaces)) else {
-                throw ConfigurationError(
-                    key: ConfigurationKey.webhookAllow.name,
-                    message: "is not a list of addresses and blocks such as 10.0.0.0/8 with commas"
+                throw ConfigurationKey.webhookAllow.refused(
+                    "is not a list of addresses and blocks such as 10.0.0.0/8 with commas"
                 )
             }
             blocks.append(block)
@@ -186,9 +178,8 @@ extension DaemonConfiguration {
             // A split text has at least one part.
             return MasterKeys(keys[0], others: Array(keys.dropFirst()))
         } catch {
-            throw ConfigurationError(
-                key: ConfigurationKey.masterKey.name,
-                message: "is not the base64 text of 32 bytes, or several of them with commas; "
+            throw ConfigurationKey.masterKey.refused(
+                "is not the base64 text of 32 bytes, or several of them with commas; "
                     + "make one with: openssl rand -base64 32"
             )
         }
@@ -199,10 +190,8 @@ extension DaemonConfiguration {
         [
             .databaseURL, .databaseConnections, .httpHost, .httpPort, .phonesHost, .phonesPort, .metricsHost,
             .metricsPort, .httpRateLimit, .console, .intakeLimit, .intakeWait, .receiptSampling, .ringSize,
-            .masterKey, .bootstrapKey, .apnsCAFile, .apnsHTTP2, .apnsProxy,
-            .apnsRetryMaximum, .webhookAllow, .webhookCAFile, .eventRetention, .activityRetention, .auditRetention,
-            .logLevel,
-            .logFormat, .drainDelay,
+            .masterKey, .bootstrapKey, .apnsCAFile, .apnsHTTP2, .apnsProxy, .apnsRetryMaximum, .webhookAllow,
+            .webhookCAFile, .eventRetention, .activityRetention, .auditRetention, .logLevel, .logFormat, .drainDelay,
         ]
             + APNSEnvironment.allCases.flatMap { environment in
                 APNSAPI.allCases.map { ConfigurationKey.apnsURL(environment.rawValue, $0.rawValue) }

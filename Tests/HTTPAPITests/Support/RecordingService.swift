@@ -47,7 +47,7 @@ final class RecordingService: TallyService, RegistryService, ChannelService, Rec
         let description: String
     }
 
-    static let reached = Problem(status: 418, code: "reached", detail: "The service was called.")
+    static let reached = Problem(418, "reached", "The service was called.")
     /// Keys of every kind: the scope's word for one that sees all apps, `<scope>@com.example.mine` for a bound one.
     static let boundApp = BundleID(stored: "com.example.mine")
 
@@ -270,16 +270,16 @@ final class RecordingService: TallyService, RegistryService, ChannelService, Rec
 
     func putTopics(
         _ app: BundleID,
-        of follower: TopicFollower,
+        of follower: UserOrDevice,
         _ request: TopicsRequest
     ) async throws -> FollowedTopics { try reach("putTopics \(app) \(text(follower)) \(request.json.text)") }
-    func topics(_ app: BundleID, of follower: TopicFollower) async throws -> FollowedTopics {
+    func topics(_ app: BundleID, of follower: UserOrDevice) async throws -> FollowedTopics {
         try reach("topics \(app) \(text(follower))")
     }
     func topics(_ app: BundleID, _ page: PageRequest) async throws -> Page<TopicResource> {
         try reach("topics \(app) \(text(page))")
     }
-    private func text(_ follower: TopicFollower) -> String {
+    private func text(_ follower: UserOrDevice) -> String {
         switch follower {
         case .user(let id): "user \(id)"
         case .device(let id): "device \(id)"
@@ -304,7 +304,7 @@ final class RecordingService: TallyService, RegistryService, ChannelService, Rec
     }
     func revokeTickets(
         _ app: BundleID,
-        of subject: TicketSubject,
+        of subject: UserOrDevice,
         _ request: TicketRevocationRequest
     ) async throws -> TicketRevocation { try reach("revokeTickets \(app) \(subject) \(request.revokedBefore)") }
     func put(_ app: BundleID, _ id: WebhookID, _ request: WebhookRequest) async throws -> WebhookResource {

@@ -207,8 +207,7 @@ struct TimelineTests {
             let whole = try await world.explain()
             #expect(whole.page.items.filter { $0.kind == "batch" }.count == 2)
             #expect(
-                whole.verdict
-                    == Verdict(code: "sent", text: "Revision 2 was accepted by APNs for all 2,860 destinations.")
+                whole.verdict == Verdict("sent", "Revision 2 was accepted by APNs for all 2,860 destinations.")
             )
         }
     }

@@ -1,11 +1,9 @@
-package import ActivityModel
+import APITypes
+import ActivityModel
 import Cryptography
 
-/// Whose signed tickets are revoked.
-package enum TicketSubject: Sendable, Hashable {
-    case user(UserID)
-    case device(DeviceID)
-
+// Whose signed tickets are revoked.
+extension UserOrDevice {
     /// How the database names it, so that a person who is erased is named nowhere.
     var sha256: [UInt8] {
         switch self {
