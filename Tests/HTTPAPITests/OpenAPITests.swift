@@ -129,7 +129,7 @@ struct OpenAPITests {
         let named = texts.flatMap { $0.matches(of: /static let ([A-Za-z]+) = "([a-z_]+)"/) }
             .map { (name: $0.output.1, code: $0.output.2) }
         let conflicts = texts.flatMap { $0.matches(of: /conflict\(\s*"([a-z_]+)"/) }.map { "409 \($0.output.1)" }
-        let others = try texts.flatMap { $0.matches(of: /status: ([0-9]+),\s+code: (?:"([a-z_]+)"|Code\.([A-Za-z]+))/) }
+        let others = try texts.flatMap { $0.matches(of: /Problem\(([0-9]+), (?:"([a-z_]+)"|Code\.([A-Za-z]+))/) }
             .map { match in
                 let code = match.output.2 ?? named.first { $0.name == match.output.3 }?.code
                 return "\(match.output.1) \(try #require(code))"
