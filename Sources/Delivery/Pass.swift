@@ -91,9 +91,10 @@ extension DeliveryRoom {
     /// Runs statements that settle answers in one transaction. In a task of its own: otherwise a stopping daemon would lose
     /// the answers, and another would send the pushes again.
     func settle(_ statements: [Query]) async throws {
+        guard !statements.isEmpty else { return }
         let database = database
         try await Task {
-            _ = try await database.withTransaction { try await $0.pipeline(statements) }
+            _ = try await database.withTransaction { try await $0.commit(statements) }
         }.value
     }
 }

@@ -1,4 +1,4 @@
-/// Which partitions this daemon owns, and until when it may send for them.
+/// Which partitions this daemon owns, and until when it may work for them.
 ///
 /// It is pure: moments are the daemon's uptime, which only grows. The wall clock of no machine counts. A daemon lives
 /// as long as the others see its count of renewals grow. After a lease without a renewal another daemon deletes its row,
@@ -124,7 +124,7 @@ package struct Ownership: Sendable {
         }
     }
 
-    /// How long a push may still leave for this partition; `nil` if none may begin.
+    /// How long work may still begin for this partition; `nil` if none may.
     package func remaining(_ partition: Int16, at now: Duration) -> Duration? {
         guard held[partition] != nil, let mayBeginUntil, now < mayBeginUntil else { return nil }
         return mayBeginUntil - now

@@ -35,7 +35,7 @@ package final class PartitionKeeper: Service, CustomStringConvertible {
 
     package var description: String { "partition-keeper" }
 
-    /// The partitions for which a push may begin now.
+    /// The partitions for which work may begin now.
     package var owned: [Int16] {
         let now = uptime()
         return ownership.withLock { ownership in
@@ -94,7 +94,7 @@ package final class PartitionKeeper: Service, CustomStringConvertible {
                 let claimed = try await store.claim(epochs, for: daemon)
                 ownership.withLock { $0.claimed(claimed) }
             case .release(let partitions):
-                // Given up first: nothing leaves for them once others may send.
+                // Given up first: nothing begins for them once others may own them.
                 ownership.withLock { $0.lost(partitions) }
                 try await store.release(partitions, of: daemon)
             }

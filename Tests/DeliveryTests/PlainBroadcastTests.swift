@@ -37,7 +37,8 @@ struct PlainBroadcastTests {
     }
 
     private func plain(_ group: SegmentGroup) async throws -> [PlainUpdate] {
-        try await group.room.segments.plainUpdates(among: group.segments.map(\.lease).filter(\.isChannel))
+        try await group.room.segments.smallSegments(among: group.segments.map(\.lease).filter(\.isChannel))
+            .compactMap(\.update)
     }
 
     /// How far the channels have come, whether they are due, leased or have failed, in the order of the activities.

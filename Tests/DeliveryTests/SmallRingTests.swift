@@ -47,7 +47,7 @@ struct SmallRingTests {
             try await world.update("a1", score: 9)
             for number in 1...5 { try await world.update("a\(number)", score: Int64(number)) }
             let group = try await group(in: world)
-            let rings = await group.plainUpdates()
+            let rings = await group.smallSegments().compactMap(\.update)
             #expect(rings.count == 5)
             #expect(await group.run().hadTooMuch == false)
             let pushes = world.recorder.take().sorted { $0.destination < $1.destination }
@@ -79,7 +79,7 @@ struct SmallRingTests {
             }
             try await world.settle()
             try await world.update("a1", score: 11)
-            let rings = await (try group(in: world)).plainUpdates()
+            let rings = await (try group(in: world)).smallSegments().compactMap(\.update)
             try #require(rings.count == 1)
             let look = PlainUpdate.selectionOfRings(
                 rings.map(\.lease.activityKey),
@@ -101,7 +101,7 @@ struct SmallRingTests {
             try await orders(1, in: world)
             for score in 1...2 {
                 try await world.update("a1", score: Int64(score))
-                #expect(await (try group(in: world)).plainUpdates().count == 1)
+                #expect(await (try group(in: world)).smallSegments().compactMap(\.update).count == 1)
                 try await world.expireLeases()
                 try await world.settle()
             }
@@ -118,7 +118,7 @@ struct SmallRingTests {
         try await withWorld { world in
             try await orders(1, in: world)
             try await world.update("a1", score: 1)
-            let rings = await (try group(in: world)).plainUpdates()
+            let rings = await (try group(in: world)).smallSegments().compactMap(\.update)
             try await world.expireLeases()
             try await world.update("a1", score: 2)
             try await world.settle()
@@ -172,7 +172,7 @@ struct SmallRingTests {
             try await orders(3, in: world)
             for number in 1...3 { try await world.update("a\(number)", score: 1) }
             try await world.update("a2", score: 2)
-            let rings = await (try group(in: world)).plainUpdates()
+            let rings = await (try group(in: world)).smallSegments().compactMap(\.update)
             #expect(rings.count == 3)
             #expect(try await !world.orchestrator.deliveryStore.segments.complete(rings))
             let completed = "SELECT string_agg(completed_revision::text, ' ' ORDER BY activity_key) FROM segments"
@@ -212,7 +212,7 @@ struct SmallRingTests {
         try await withWorld { world in
             try await orders(2, in: world)
             for number in 1...2 { try await world.update("a\(number)", score: 1) }
-            let rings = await (try group(in: world)).plainUpdates()
+            let rings = await (try group(in: world)).smallSegments().compactMap(\.update)
             #expect(rings.count == 2)
             try await world.update("a1", score: 2)
             try await world.expireLeases()
@@ -280,7 +280,7 @@ struct SmallRingTests {
                 open.withLock { $0.now -= 1 }
             }
             // The leases are the daemon's that has claimed them; only it can look.
-            let seen = await group.plainUpdates().map {
+            let seen = await group.smallSegments().compactMap(\.update).map {
                 LeasedSegment(lease: $0.lease, look: LeasedSegment.Look(small: .update($0), at: .now))
             }
             let before = try #require(
@@ -313,7 +313,7 @@ struct SmallRingTests {
             try await world.update("a6", score: 2)
             let group = try await group(in: world)
             #expect(group.segments.count == 6)
-            let rings = await group.plainUpdates()
+            let rings = await group.smallSegments().compactMap(\.update)
             #expect(rings.isEmpty)
             #expect(await group.run().hadTooMuch)
             #expect(world.recorder.take().count == 1)

@@ -77,17 +77,17 @@ struct StartBudgetTests {
             try await world.register("d1", token: "5a01")
             try await world.start("own")
             try await world.follow("d1", token: "aa01", in: "own", known: 1)
-            world.recorder.answer("5a01", with: .notSent, .tooMany, .noAnswer, .noAnswer)
+            world.recorder.answer("5a01", with: .notSent, .tooMany, .badKey, .noAnswer, .noAnswer)
             try await world.start("a", to: World.devices("d1"))
-            for _ in 1...5 {
+            for _ in 1...6 {
                 try await world.settle()
                 try await world.pass(10)
             }
-            #expect(world.recorder.pushes(to: "5a01").count == 4)
+            #expect(world.recorder.pushes(to: "5a01").count == 5)
             #expect(try await world.show("a").starts.repeated == 1)
             try await world.start("b", to: World.devices("d1"))
             try await world.settle()
-            #expect(world.recorder.pushes(to: "5a01").count == 4)
+            #expect(world.recorder.pushes(to: "5a01").count == 5)
             #expect(try await world.show("b").starts.withheld == 1)
         }
     }

@@ -214,24 +214,22 @@ extension Universe {
     /// Serves one segment as its group does, but for the timers by which a group stores answers and keeps leases.
     private static func work(on lease: SegmentLease, of orchestrator: Orchestrator) async throws {
         let group = SegmentGroup(room: orchestrator.delivery, slot: nil, segments: [LeasedSegment(lease: lease)])
-        if let update = try await orchestrator.deliveryStore.segments.plainUpdates(among: [lease]).first {
+        switch try await orchestrator.deliveryStore.segments.smallSegments(among: [lease]).first {
+        case .update(let update):
             let answer = try await group.push(update)
             if answer.isComplete {
                 _ = try await orchestrator.deliveryStore.segments.complete([update])
             } else {
                 try await group.settle(update, answer)
             }
-            return
-        }
-        if let wanted = try await orchestrator.deliveryStore.segments.channelsToMake(among: [lease]).first {
+        case .channel(let wanted):
             switch try await group.make(wanted) {
             case .made(let made): _ = try await group.storeOrGiveBack([made])
             case .notMade(let outcome): try await group.settle(wanted, outcome)
             case .exceptions, .broadcast: break
             }
-            return
+        case nil: _ = try await SegmentWorker(room: orchestrator.delivery, slot: nil, lease: lease).work()
         }
-        _ = try await SegmentWorker(room: orchestrator.delivery, slot: nil, lease: lease).work()
     }
 
     private func turn(_ number: Int) -> Turn { Turn(number: number, since: now, uptime: apple.with { $0.uptime }) }

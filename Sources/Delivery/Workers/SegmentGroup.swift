@@ -28,9 +28,7 @@ struct SegmentGroup: Sendable {
 
     /// Serves them until they rest.
     func run() async -> Outcome {
-        let updates = await plainUpdates()
-        let channels = await channelsToMake(besides: updates)
-        let small = updates.map(SmallSegment.update) + channels.map(SmallSegment.channel)
+        let small = await smallSegments()
         let served = Set(small.map(\.lease))
         let others = segments.map(\.lease).filter { !served.contains($0) }
         await giveBack(Array(others.dropFirst()))
@@ -54,30 +52,20 @@ struct SegmentGroup: Sendable {
         }
     }
 
-    /// If the database does not answer, only those that were seen already. Workers serve the others.
-    func plainUpdates() async -> [PlainUpdate] {
-        let now = ContinuousClock.now
-        let seen = segments.compactMap { $0.freshLook(at: now)?.small?.update }
-        let unseen = segments.filter { $0.freshLook(at: now) == nil }
+    /// Those that can be served together. Looks at those that nobody has looked at, or too long ago. If the database does not
+    /// answer, workers serve them.
+    func smallSegments() async -> [SmallSegment] {
+        let begun = ContinuousClock.now
+        let unseen = segments.filter { $0.freshLook(at: begun) == nil }
+        var looked: [SmallSegment] = []
         do {
-            return try await seen + store.plainUpdates(among: unseen.map(\.lease))
+            looked = try await store.smallSegments(among: unseen.map(\.lease))
         } catch {
             room.logger.warning("cannot look at segments", metadata: ["error": "\(error)"])
-            return seen
         }
-    }
-
-    private func channelsToMake(besides updates: [PlainUpdate]) async -> [ChannelToMake] {
+        // The look may have taken long. What has become too old meanwhile is left to workers, too.
         let now = ContinuousClock.now
-        let seen = segments.compactMap { $0.freshLook(at: now)?.small?.channel }
-        let known = Set(updates.map(\.lease) + seen.map(\.lease))
-        do {
-            let others = segments.map(\.lease).filter { !known.contains($0) }
-            return try await seen + store.channelsToMake(among: others)
-        } catch {
-            room.logger.warning("cannot look at channels", metadata: ["error": "\(error)"])
-            return seen
-        }
+        return segments.compactMap { $0.freshLook(at: now)?.small } + looked
     }
 
     private func giveBack(_ leases: [SegmentLease]) async {

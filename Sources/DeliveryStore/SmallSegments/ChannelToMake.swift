@@ -63,11 +63,11 @@ package struct MadeChannel: Sendable {
 
 extension ChannelToMake {
     /// The leased channels that are in the rows of a ``selection(_:of:)``.
-    fileprivate static func read(_ leases: [SegmentLease], _ rows: Rows) throws -> [ChannelToMake] {
+    static func read(_ leases: [SegmentLease], _ rows: Rows) throws -> [SmallSegment] {
         let byOwner = Dictionary(leases.map { ($0.owner, $0) }) { first, _ in first }
         return try rows.compactMap { row in
             let lease = byOwner[try row["lease_owner"]]
-            return try lease.map { try ChannelToMake($0, row) }
+            return try lease.map { .channel(try ChannelToMake($0, row)) }
         }
     }
 
@@ -83,7 +83,7 @@ extension ChannelToMake {
     }
 
     /// Selects those of some activities whose channels a daemon has leased.
-    fileprivate static func selection(_ keys: [Int64], of daemon: UUID) -> Query {
+    static func selection(_ keys: [Int64], of daemon: UUID) -> Query {
         """
         SELECT s.lease_owner::text, s.wakes, s.failures, a.bundle_id, a.environment::text, a.delivery::text,
                n.channel_id::text, n.storage::text
@@ -103,15 +103,6 @@ extension ChannelToMake {
 }
 
 extension SegmentStore {
-    /// Looks which of the leased segments have to have their channel made.
-    package func channelsToMake(among leases: [SegmentLease]) async throws -> [ChannelToMake] {
-        let leases = leases.filter(\.isChannel)
-        guard !leases.isEmpty else { return [] }
-        let selection = ChannelToMake.selection(leases.map(\.activityKey), of: daemon)
-        guard let rows = try await database.pipeline([.planningOnce, selection]).last else { return [] }
-        return try ChannelToMake.read(leases, rows)
-    }
-
     /// The outcome of storing channels that Apple has made.
     package struct Kept: Sendable {
         /// The channels that their activities have got. For the others, another daemon was faster or the channel is not

@@ -81,16 +81,25 @@ extension PlainUpdate {
         var index: Int { RoutineUpdate.columnCount + rawValue }
     }
 
-    /// The leased segments that are in the rows of a selection. The others have more to do, or nothing. `audience` reads
-    /// the columns that begin at the given one.
-    static func read(
+    /// The leased rings that are in the rows of a selection. The others have more to do, or nothing.
+    static func rings(_ leases: [SegmentLease], _ rows: Rows) throws -> [SmallSegment] {
+        try read(leases, rows) { try riders(in: $0, from: $1) }
+    }
+
+    /// The same for channels.
+    static func channels(_ leases: [SegmentLease], _ rows: Rows) throws -> [SmallSegment] {
+        try read(leases, rows) { try BroadcastAddress($0, from: $1).map(Audience.channel) }
+    }
+
+    /// `audience` reads the columns that begin at the given one.
+    private static func read(
         _ leases: [SegmentLease],
         _ rows: Rows,
         _ audience: (Row, Int) throws -> Audience?
-    ) throws -> [PlainUpdate] {
+    ) throws -> [SmallSegment] {
         try RoutineUpdate.read(rows, of: leases, ownerColumn: Column.owner.index) { lease, update, row in
             guard let audience = try audience(row, Column.audience.index) else { return nil }
-            return PlainUpdate(
+            let update = PlainUpdate(
                 lease,
                 update,
                 wakes: try row.decode(at: Column.wakes.index),
@@ -98,6 +107,7 @@ extension PlainUpdate {
                 failures: Int(try row.decode(Int16.self, at: Column.failures.index)),
                 to: audience
             )
+            return .update(update)
         }
     }
 }

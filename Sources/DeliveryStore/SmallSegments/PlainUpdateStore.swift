@@ -3,25 +3,24 @@ import Postgres
 import Store
 
 extension SegmentStore {
-    /// Looks which of the leased segments have no more to do than to send one routine change.
-    package func plainUpdates(among leases: [SegmentLease]) async throws -> [PlainUpdate] {
+    /// Looks which of the leased segments have so little to do that they can be served together.
+    package func smallSegments(among leases: [SegmentLease]) async throws -> [SmallSegment] {
         let rings = leases.filter(\.isFirstRing)
         let channels = leases.filter(\.isChannel)
-        var selections: [Query] = []
-        if !rings.isEmpty { selections.append(PlainUpdate.selectionOfRings(rings.map(\.activityKey), of: daemon)) }
+        let (ringKeys, channelKeys) = (rings.map(\.activityKey), channels.map(\.activityKey))
+        var looks: [(query: Query, read: (Rows) throws -> [SmallSegment])] = []
+        if !rings.isEmpty {
+            looks.append((PlainUpdate.selectionOfRings(ringKeys, of: daemon), { try PlainUpdate.rings(rings, $0) }))
+        }
         if !channels.isEmpty {
-            selections.append(PlainUpdate.selectionOfChannels(channels.map(\.activityKey), of: daemon))
+            looks += [
+                (PlainUpdate.selectionOfChannels(channelKeys, of: daemon), { try PlainUpdate.channels(channels, $0) }),
+                (ChannelToMake.selection(channelKeys, of: daemon), { try ChannelToMake.read(channels, $0) }),
+            ]
         }
-        guard !selections.isEmpty else { return [] }
-        var rows = try await database.pipeline([.planningOnce] + selections).dropFirst()
-        var updates: [PlainUpdate] = []
-        if !rings.isEmpty { updates = try PlainUpdate.read(rings, rows.removeFirst(), PlainUpdate.riders) }
-        if let rows = rows.first {
-            updates += try PlainUpdate.read(channels, rows) { row, first in
-                try BroadcastAddress(row, from: first).map(PlainUpdate.Audience.channel)
-            }
-        }
-        return updates
+        guard !looks.isEmpty else { return [] }
+        let results = try await database.pipeline([.planningOnce] + looks.map(\.query))
+        return try zip(looks, results.dropFirst()).flatMap { try $0.read($1) }
     }
 
     /// Ends the leases of segments whose pushes were all accepted, and stores that they were sent.
