@@ -131,7 +131,7 @@ barriers.expression("late-card-gets-the-last-barrier", CATCH_UP, "barriers.first
 barriers.string("every-open-change-is-a-barrier", "Intake/StandingRow.swift", "b.must_deliver", "true", at="b.must_deliver AND b.revision")
 barriers.string("delivered-barriers-are-open", "Intake/StandingRow.swift", " AND b.revision > g.completed_revision", "")
 barriers.expression("rule-makes-no-barrier", "Intake/ChangeGroup.swift",
-                    "mustDeliver || (urgency == nil && rule?.mustDeliver == true)", "mustDeliver")
+                    "request.mustDeliver || (urgency == nil && rule?.mustDeliver == true)", "request.mustDeliver")
 DESTINATION = "DeliveryStore/Cards/Destination.swift"
 barriers.query("barrier-ends-catching-up", DESTINATION, "SET due_at = clock_timestamp(), failures = 0", "SET due_at = NULL, state = 'riding', failures = 0")
 

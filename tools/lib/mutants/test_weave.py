@@ -85,6 +85,11 @@ class WeaveTests(unittest.TestCase):
         with self.assertRaisesRegex(Failure, "overlap"):
             woven_source("a + b + c", add)
 
+    def test_a_part_of_a_longer_expression_is_refused(self):
+        for source in ["x = request.flag || y", "x = isflag || y", "x = flag || yes"]:
+            with self.assertRaisesRegex(Failure, "longer expression"):
+                woven_source(source, lambda area: area.expression("x", "M/file.swift", "flag || y", "y"))
+
 
 class CatalogueTests(unittest.TestCase):
     def test_every_mutant_fits_the_sources(self):

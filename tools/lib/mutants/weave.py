@@ -36,7 +36,10 @@ def weave(file, root, numbered):
     source = path.read_text()
     groups = defaultdict(list)
     for number, mutant in numbered:
-        groups[span(source, mutant)].append((number, mutant))
+        first, last = span(source, mutant)
+        if mutant.kind == "expression" and is_torn(source, first, last):
+            raise Failure(f"{mutant.name}: {mutant.find!r} is a part of a longer expression in {file}")
+        groups[first, last].append((number, mutant))
     return woven_text(source, 0, len(source), sorted(groups, key=lambda span: (span[0], -span[1])), groups)
 
 
@@ -67,6 +70,12 @@ def span(source, mutant):
         start += text.index(part)
         text = part
     return start, start + len(mutant.find)
+
+
+def is_torn(source, first, last):
+    """Whether a name goes on before or behind a span, so that parentheses around it would not build."""
+    before, behind = source[first - 1:first + 1], source[last - 1:last + 1]
+    return re.fullmatch(r"[\w.]\w", before) is not None or re.fullmatch(r"\w{2}", behind) is not None
 
 
 def choice(original, numbered):
