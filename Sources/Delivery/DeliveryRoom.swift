@@ -6,6 +6,7 @@ import Postgres
 package import Registry
 package import ServiceLifecycle
 package import Store
+import Waiting
 
 /// The room of sending: workers that bring what was accepted to the phones.
 ///
@@ -61,4 +62,18 @@ extension DeliveryRoom {
     var changes: ChangeStore { work.changes }
     var ledger: BudgetLedger { work.ledger }
     var halts: SendingHalts { work.halts }
+
+    /// Ends the lease of a segment for a pause, which is the longer the more often its work has failed in a row. `reason` is
+    /// safe for logs.
+    func backOff(_ lease: SegmentLease, afterFailures failures: Int, because reason: String) async throws {
+        let delay = settings.backoff.delay(afterFailures: failures)
+        logger.warning(
+            "segment backs off",
+            metadata: [
+                "activity.key": "\(lease.activityKey)", "segment": "\(lease.segment)",
+                "reason": "\(reason)", "delay": "\(delay)",
+            ]
+        )
+        try await segments.backOff(lease, for: delay)
+    }
 }

@@ -6,9 +6,8 @@ import Store
 
 /// One body under one set of headers, for any number of tokens.
 ///
-/// Whatever is sent to a token leaves in a pass: changes along a ring or to single cards, starts, fallback alerts, wake-ups,
-/// ends of old cards, ordinary pushes. Each kind of work reads who is to be sent something, makes a pass, and stores what the
-/// answers mean (``Consequence``) in its own rows.
+/// Whatever is sent to a token leaves in a pass: changes, starts, alerts, wake-ups and ordinary pushes. Each kind of work
+/// reads who is to be sent something, makes a pass, and stores what the answers mean (``Consequence``) in its own rows.
 struct Pass: Sendable {
     fileprivate let environment: APNSEnvironment
     fileprivate let identity: SigningIdentity

@@ -78,8 +78,8 @@ extension Problem {
         Problem(405, "method_not_allowed", "This path does not take this method.")
     }
 
-    /// 413: the body is longer than the server accepts. For a push that is too large, see
-    /// ``payloadTooLarge(bytes:limit:detail:)``.
+    /// 413: the body is longer than the server accepts. A push that is too large
+    /// is ``payloadTooLarge(bytes:limit:detail:)``.
     package static func bodyTooLarge(limit: Int, part: String = "body") -> Problem {
         let detail = "The \(part) is longer than \(limit) bytes."
         return Problem(413, "body_too_large", detail, extra: ["limit": .number(JSONNumber(limit))])

@@ -1,7 +1,7 @@
 package import ActivityModel
 package import JSON
 
-/// A user with all devices, or one device by itself.
+/// A user, or one device.
 package enum UserOrDevice: Sendable, Hashable {
     case user(UserID)
     case device(DeviceID)

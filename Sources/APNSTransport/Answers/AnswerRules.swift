@@ -66,7 +66,7 @@ package enum AnswerRules {
         AnswerRule(shared, 400, "ChannelNotRegistered", .channelGone, .keep, .errors),
         // Apple: bad encoding or too long. Also recorded for a well-formed id that never existed.
         AnswerRule(shared, 400, "BadChannelId", .channelGone, .keep, .errors, .recorded),
-        // Deleting a channel that does not exist returns this. For other requests a wrong path is a bug in Tally.
+        // Deleting a channel that does not exist returns this. Any other request with a wrong path is a bug of Tally.
         AnswerRule([.channelDeletion], 404, "BadPath", .channelGone, .keep, .recorded),
     ]
 

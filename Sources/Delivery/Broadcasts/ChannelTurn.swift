@@ -167,13 +167,7 @@ struct ChannelTurn: Sendable {
         _ apnsID: APNSChannelID,
         because outcome: PushOutcome
     ) async throws -> SegmentWorker.Turn {
-        let loss = try await room.channels.settleLoss(
-            of: channel.id,
-            apnsID,
-            app: activity.bundleID,
-            activity.environment,
-            reason: outcome.words
-        ) { await slot.awaiting($0) }
+        let loss = try await room.settleLoss(of: channel.id, apnsID, in: activity, because: outcome, slot: slot)
         switch loss {
         case .settled: return .worked
         case .isThere: return .failed(reason: outcome.words)

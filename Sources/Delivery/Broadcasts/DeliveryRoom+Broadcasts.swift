@@ -1,5 +1,6 @@
 import APNSTransport
 import ActivityModel
+import Channels
 import DeliveryStore
 import Logging
 import Store
@@ -23,6 +24,23 @@ extension DeliveryRoom {
             latency: departure.duration(to: .now)
         )
         return outcome
+    }
+
+    /// Finds out whether a channel that APNs does not know is lost, and gives it up if so.
+    func settleLoss(
+        of channel: ChannelID,
+        _ apnsID: APNSChannelID,
+        in activity: ActivitySnapshot,
+        because outcome: PushOutcome,
+        slot: WorkerSlot?
+    ) async throws -> ChannelLoss {
+        try await channels.settleLoss(
+            of: channel,
+            apnsID,
+            app: activity.bundleID,
+            activity.environment,
+            reason: outcome.words
+        ) { await slot.awaiting($0) }
     }
 }
 

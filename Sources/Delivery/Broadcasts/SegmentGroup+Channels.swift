@@ -2,10 +2,8 @@ import APNSTransport
 import ActivityModel
 import Channels
 import DeliveryStore
-import Logging
 import Postgres
 import Store
-import Waiting
 
 /// How a group has channels made.
 extension SegmentGroup {
@@ -85,19 +83,6 @@ extension SegmentGroup {
             }
             if !statements.isEmpty { _ = try await connection.pipeline(statements) }
         }
-        try await backOff(wanted.lease, afterFailures: wanted.failures + 1, because: outcome)
-    }
-
-    /// Ends the lease of a channel's segment for a pause.
-    func backOff(_ lease: SegmentLease, afterFailures failures: Int, because outcome: PushOutcome) async throws {
-        let delay = room.settings.backoff.delay(afterFailures: failures)
-        room.logger.warning(
-            "segment backs off",
-            metadata: [
-                "activity.key": "\(lease.activityKey)", "segment": "\(lease.segment)",
-                "reason": "\(outcome.words)", "delay": "\(delay)",
-            ]
-        )
-        try await room.segments.backOff(lease, for: delay)
+        try await room.backOff(wanted.lease, afterFailures: wanted.failures + 1, because: outcome.words)
     }
 }

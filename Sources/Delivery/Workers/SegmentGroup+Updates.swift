@@ -94,16 +94,16 @@ extension SegmentGroup {
         }
         if consequence.mayHaveArrived { try await markSent(update) }
         if consequence == .lost {
-            let loss = try await room.channels.settleLoss(
+            let loss = try await room.settleLoss(
                 of: address.channelID,
                 address.apnsID,
-                app: update.activity.bundleID,
-                update.activity.environment,
-                reason: outcome.words
-            ) { await slot.awaiting($0) }
+                in: update.activity,
+                because: outcome,
+                slot: slot
+            )
             if case .settled = loss { return try await room.segments.queueAgain(update.lease) }
         }
-        try await backOff(update.lease, afterFailures: update.failures + 1, because: outcome)
+        try await room.backOff(update.lease, afterFailures: update.failures + 1, because: outcome.words)
     }
 
     private func markSent(_ update: PlainUpdate) async throws {

@@ -114,12 +114,7 @@ struct SegmentWorker: Sendable {
             case .early(let delay):
                 if try await store.pause(lease, wakesSeen: wakesSeen, for: delay) { return false }
             case .failed(let reason):
-                let delay = room.settings.backoff.delay(afterFailures: look.progress.failures + 1)
-                room.logger.warning(
-                    "segment backs off",
-                    metadata: metadata.merging(["reason": "\(reason)", "delay": "\(delay)"]) { $1 }
-                )
-                try await store.backOff(lease, for: delay)
+                try await room.backOff(lease, afterFailures: look.progress.failures + 1, because: reason)
                 return false
             }
         }

@@ -1,6 +1,6 @@
 import ActivityModel
-package import FoundationEssentials
-package import Postgres
+import FoundationEssentials
+import Postgres
 import Store
 
 /// Routine changes to a few riders of a ring, the only one of its activity.
@@ -45,7 +45,7 @@ extension PlainUpdate {
     ///
     /// Only routine changes have come since the walk of the ring rested, and the newest may leave under its stamp. No start,
     /// no row of its own and no halt asks for more.
-    package static func selectionOfRings(_ keys: [Int64], of daemon: UUID) -> Query {
+    static func selectionOfRings(_ keys: [Int64], of daemon: UUID) -> Query {
         """
         SELECT \(unescaped: columns), r.keys, r.tokens, r.frequent, r.failures, r.known, r.confirmed, r.heard
         FROM unnest(\(keys)) AS l(activity_key)

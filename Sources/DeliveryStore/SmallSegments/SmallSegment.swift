@@ -35,6 +35,4 @@ package enum SmallSegment: Sendable {
 
     /// The update, if it is one.
     package var update: PlainUpdate? { if case .update(let update) = self { update } else { nil } }
-    /// The channel to make, if it is one.
-    package var channel: ChannelToMake? { if case .channel(let wanted) = self { wanted } else { nil } }
 }

@@ -13,10 +13,9 @@ enum RoutinePriority {
 
     /// An SQL condition: the change `c`, of which ``isMeant`` holds, has left.
     ///
-    /// Of the newest, the walk that has sent something since it was accepted says so at once, and of any, whoever has put
-    /// it on record. Of the rest, which plain updates have sent, the timeline alone knows: as one worker sends them
-    /// in their order, the first push that left of this change or a newer one was of this change, if any was; so
-    /// nothing behind it is read. A ring that nobody rides is passed without a push.
+    /// Whoever has put a change on record says so. For the newest change, a walk that has sent something since says it at
+    /// once. For the rest the timeline alone knows. One worker sends them in their order. So only the first push is read
+    /// that left of this change or a newer one. A ring that nobody rides is passed without a push.
     static let hasLeft = """
         (c.is_sent
             OR EXISTS (SELECT FROM segments AS g WHERE g.activity_key = c.activity_key AND g.pushed_at >= c.accepted_at
