@@ -150,4 +150,19 @@ struct PauseTests {
             #expect(world.recorder.take().map(\.score) == [2, 2])
         }
     }
+
+    @Test(
+        "A start that APNs refuses for the key makes the whole activity pause; one that APNs refuses for now, only itself",
+        arguments: [(PushOutcome.badKey, Int64(1)), (.tooMany, 0)]
+    )
+    func start(outcome: PushOutcome, failures: Int64) async throws {
+        try await withWorld(settings: Self.settings) { world in
+            try await world.register("d1", token: "5a01")
+            world.recorder.answer("5a01", with: outcome)
+            try await world.start("a", to: World.devices("d1"))
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "5a01").count == 1)
+            #expect(try await world.number("SELECT failures FROM segments WHERE segment = 0") == failures)
+        }
+    }
 }
