@@ -76,4 +76,16 @@ extension DeliveryRoom {
         )
         try await segments.backOff(lease, for: delay)
     }
+
+    /// Waits before another try; false if the daemon stops.
+    func hasPaused(for time: Duration) async -> Bool {
+        await cancelWhenGracefulShutdown {
+            do {
+                try await self.settings.pause(time)
+                return true
+            } catch {
+                return false
+            }
+        }
+    }
 }

@@ -213,6 +213,54 @@ struct LeaseTests {
         }
     }
 
+    @Test("A segment whose work failed while the database was away is due soon after the database is back")
+    func backFromOutage() async throws {
+        try await withWorld { world in
+            try await world.start(to: World.devices("d1"))
+            let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 5).first)
+            let isAway = Atomic(true)
+            let gate = StatementGate { (_) async throws(PostgresError) in
+                if isAway.load(ordering: .relaxed) { throw PostgresError(.connectionLost) }
+            }
+            var settings = world.orchestrator.settings
+            settings.uptime = { .zero }
+            let pauses = Atomic(0)
+            settings.pause = { _ in
+                if pauses.add(1, ordering: .relaxed).newValue == 3 { isAway.store(false, ordering: .relaxed) }
+            }
+            let daemon = world.sibling(settings: settings, behind: gate).orchestrator
+            await SegmentWorker(room: daemon.delivery, slot: nil, lease: lease).run()
+            #expect(pauses.load(ordering: .relaxed) == 3)
+            let waits: Query =
+                "SELECT count(*) FROM segments WHERE failures = 1 AND lease_owner IS NULL AND due_at IS NOT NULL"
+            #expect(try await world.number(waits) == 1)
+        }
+    }
+
+    @Test(
+        "While the database stays away a failed segment is given up with its lease, and when the daemon stops, at once"
+    )
+    func outageWithoutEnd() async throws {
+        try await withWorld { world in
+            try await world.start(to: World.devices("d1"))
+            let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 5).first)
+            let gate = StatementGate { (_) async throws(PostgresError) in throw PostgresError(.connectionLost) }
+            for mayPause in [true, false] {
+                let clock = Mutex((uptime: Duration.zero, pauses: 0))
+                var settings = world.orchestrator.settings
+                settings.lease = .seconds(3)
+                settings.uptime = { clock.withLock(\.uptime) }
+                settings.pause = { time in
+                    clock.withLock { $0 = ($0.uptime + time, $0.pauses + 1) }
+                    if !mayPause { throw CancellationError() }
+                }
+                let daemon = world.sibling(settings: settings, behind: gate).orchestrator
+                await SegmentWorker(room: daemon.delivery, slot: nil, lease: lease).run()
+                #expect(clock.withLock(\.pauses) == (mayPause ? 11 : 1))
+            }
+        }
+    }
+
     @Test("A clock that was set back makes no lease last longer: others take over, and who still works keeps it")
     func clockSetBack() async throws {
         try await withWorld { world in

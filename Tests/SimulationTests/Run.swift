@@ -205,7 +205,8 @@ extension Universe {
                 apple.with { _ = $0.brokenTurns.insert(turn.number) }
                 // Where the lease is lost, another daemon goes on.
                 if !(error is LeaseLost) {
-                    await SegmentWorker(room: orchestrator.delivery, slot: nil, lease: lease).rescue()
+                    // Without a database the lease runs out.
+                    try? await SegmentWorker(room: orchestrator.delivery, slot: nil, lease: lease).rescue()
                 }
             }
         }

@@ -43,7 +43,7 @@ struct StartSettlement: Sendable {
                     "cannot store what came of starts",
                     metadata: ["activity.key": "\(activity.key)", "error": "\(error)"]
                 )
-                isLastTry = await !hasPaused(for: pause)
+                isLastTry = await !room.hasPaused(for: pause)
             }
         }
     }
@@ -60,17 +60,5 @@ struct StartSettlement: Sendable {
     /// Whether the same may succeed later: the database is away, or in the way of itself.
     private func isPassing(_ error: any Error) -> Bool {
         (error as? PostgresError)?.code != .closed && Store.problem(for: error) != nil
-    }
-
-    /// False if the daemon stops.
-    private func hasPaused(for time: Duration) async -> Bool {
-        await cancelWhenGracefulShutdown {
-            do {
-                try await room.settings.pause(time)
-                return true
-            } catch {
-                return false
-            }
-        }
     }
 }

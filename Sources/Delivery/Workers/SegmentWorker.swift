@@ -77,7 +77,7 @@ struct SegmentWorker: Sendable {
             room.logger.notice("lease lost", metadata: metadata)
         } else {
             room.logger.error("segment failed", metadata: metadata.merging(["error": "\(error)"]) { $1 })
-            await rescue()
+            await rescueInTime()
         }
     }
 
@@ -282,11 +282,33 @@ struct SegmentWorker: Sendable {
         }
     }
 
+    /// Leaves the segment for later as soon as the database answers. When the lease has run out, whoever finds the
+    /// segment serves it.
+    private func rescueInTime() async {
+        let settings = room.settings
+        let pause = settings.lease / 12
+        let lastTry = settings.uptime() + settings.lease - pause
+        while true {
+            do {
+                return try await rescue()
+            } catch is LeaseLost {
+                return
+            } catch {
+                room.logger.debug(
+                    "cannot leave a segment for later",
+                    metadata: metadata.merging(["error": "\(error)"]) { $1 }
+                )
+            }
+            guard settings.uptime() < lastTry, await room.hasPaused(for: pause) else { return }
+        }
+    }
+
     /// Leaves the segment for later, the longer the more often its work has failed in a row.
-    func rescue() async {
-        // Without a database the lease expires, and the work is still due.
-        guard let progress = try? await store.renew(lease) else { return }
-        try? await store.backOff(lease, for: room.settings.backoff.delay(afterFailures: progress.failures + 1))
+    ///
+    /// - Throws: ``LeaseLost``; errors of the database.
+    func rescue() async throws {
+        let progress = try await store.renew(lease)
+        try await store.backOff(lease, for: room.settings.backoff.delay(afterFailures: progress.failures + 1))
     }
 
     private var metadata: Logger.Metadata {
