@@ -28,6 +28,15 @@ package struct Parameters: Sendable, Hashable {
         lengths.append(-1)
     }
 
+    /// Appends the parameters of another statement, in their order.
+    package mutating func append(_ other: Parameters) {
+        let start = bytes.count
+        bytes += other.bytes
+        types += other.types
+        starts += other.starts.map { start + $0 }
+        lengths += other.lengths
+    }
+
     /// Lends the parameters in the form that `PQsendQueryParams` and similar functions need. libpq copies them at once.
     func withRaw<R>(
         _ body: (

@@ -15,6 +15,19 @@ struct QueryTests {
         #expect(Query(unescaped: "SELECT 1") == "SELECT 1")
     }
 
+    @Test("A part keeps its values, whatever comes before and behind it")
+    func parts() async throws {
+        let part: Query = "a AS (SELECT \("x")::text || \("y") || '$' AS word)"
+        let query: Query =
+            "WITH \(part: part), b AS (SELECT \("z")::text AS word) SELECT \(1)::int, a.word || b.word FROM a, b"
+        #expect(query.sql.contains("b AS (SELECT $3::text AS word) SELECT $4::int"))
+        let nested: Query = "SELECT \("first")::text, r.* FROM (\(part: query)) AS r"
+        let row = try await withDatabase { database in
+            try await database.query(nested).decoded(as: (String, Int32, String).self)[0]
+        }
+        #expect(row == ("first", 1, "xy$z"))
+    }
+
     @Test("Rows come as they are given, whether a column travels as an array or as the one value that all have")
     func rows() async throws {
         func query(_ names: [String?], _ marks: [Bool]) -> Query {

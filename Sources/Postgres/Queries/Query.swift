@@ -86,6 +86,21 @@ package struct Query: Sendable, Hashable, ExpressibleByStringInterpolation {
             appendPlaceholder()
         }
 
+        /// Inserts a part of a statement with its values, such as a common table expression that another room writes.
+        package mutating func appendInterpolation(part: Query) {
+            let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+            let before = parameters.count
+            var rest = part.sql.utf8[...]
+            while let dollar = rest.firstIndex(of: UInt8(ascii: "$")) {
+                let number = rest[rest.index(after: dollar)...].prefix(while: digits.contains)
+                sql += Substring(rest[...dollar])
+                if let index = Int(Substring(number)) { sql += String(before + index) }
+                rest = rest[number.endIndex...]
+            }
+            sql += Substring(rest)
+            parameters.append(part.statement.parameters)
+        }
+
         /// Inserts text into the statement unchanged. Never use it for outside input.
         package mutating func appendInterpolation(unescaped text: String) {
             sql += text
