@@ -157,12 +157,18 @@ let package = Package(
             ]
         ),
 
+        // Cards on phones, the starts that bring them there, and those that new ones continue.
+        .target(
+            name: "Cards",
+            dependencies: ["APITypes", "APNSTransport", "ActivityModel", "Postgres", "Store", "Waiting", logging]
+        ),
+
         // Apps, keys, types, devices, topics.
         .target(
             name: "Registry",
             dependencies: [
-                "APITypes", "ActivityModel", "Cryptography", "JSON", "JSONSchema", "Postgres", "Store", "SwiftContent",
-                "SwiftImporter", logging, serviceLifecycle,
+                "APITypes", "ActivityModel", "Cards", "Cryptography", "JSON", "JSONSchema", "Postgres", "Store",
+                "SwiftContent", "SwiftImporter", logging, serviceLifecycle,
             ]
         ),
 
@@ -170,7 +176,7 @@ let package = Package(
         .target(
             name: "Channels",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "JSON", "Postgres", "Store", "Waiting",
+                "APITypes", "APNSTransport", "ActivityModel", "Cards", "JSON", "Postgres", "Store", "Waiting",
                 logging, metrics, serviceLifecycle,
             ]
         ),
@@ -208,8 +214,8 @@ let package = Package(
         .target(
             name: "DeliveryStore",
             dependencies: [
-                "APITypes", "ActivityModel", "APNSTransport", "Channels", "JSON", "Postgres", "Registry", "Store",
-                "Waiting", logging, metrics, serviceLifecycle,
+                "APITypes", "ActivityModel", "APNSTransport", "Cards", "Channels", "JSON", "Postgres", "Registry",
+                "Store", "Waiting", logging, metrics, serviceLifecycle,
             ]
         ),
 
@@ -217,7 +223,7 @@ let package = Package(
         .target(
             name: "Delivery",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "Channels", "DeliveryStore", "JSON", "Postgres",
+                "APITypes", "APNSTransport", "ActivityModel", "Cards", "Channels", "DeliveryStore", "JSON", "Postgres",
                 "Registry", "Store", "Waiting", logging, metrics, serviceLifecycle,
             ]
         ),
@@ -226,8 +232,8 @@ let package = Package(
         .target(
             name: "Intake",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "Channels", "DeliveryStore", "JSON", "Postgres", "Record",
-                "Registry", "Store", logging, serviceLifecycle,
+                "APITypes", "APNSTransport", "ActivityModel", "Cards", "Channels", "DeliveryStore", "JSON", "Postgres",
+                "Record", "Registry", "Store", logging, serviceLifecycle,
             ]
         ),
 
@@ -235,9 +241,9 @@ let package = Package(
         .target(
             name: "Orchestrator",
             dependencies: [
-                "APITypes", "ActivityModel", "Channels", "Delivery", "DeliveryStore", "Doctor", "Intake", "JSON",
-                "Ownership", "Postgres", "Record", "Registry", "ReportTypes", "Store", "Webhooks", logging, metrics,
-                serviceLifecycle,
+                "APITypes", "ActivityModel", "Cards", "Channels", "Delivery", "DeliveryStore", "Doctor", "Intake",
+                "JSON", "Ownership", "Postgres", "Record", "Registry", "ReportTypes", "Store", "Webhooks", logging,
+                metrics, serviceLifecycle,
             ]
         ),
         .target(name: "APITypes", dependencies: ["ActivityModel", "JSON", "SwiftContent"]),
@@ -316,9 +322,9 @@ let package = Package(
         .target(
             name: "OrchestratorTestSupport",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "Delivery", "DeliveryStore",
-                "JSON", "Orchestrator", "Postgres", "Record", "Registry", "ReportTypes", "Schema", "Store",
-                "TestSupport", "Waiting", "Webhooks", logging, metrics,
+                "APITypes", "APNSTransport", "ActivityModel", "Cards", "Channels", "Cryptography", "Delivery",
+                "DeliveryStore", "JSON", "Orchestrator", "Postgres", "Record", "Registry", "ReportTypes", "Schema",
+                "Store", "TestSupport", "Waiting", "Webhooks", logging, metrics,
             ],
             path: "Tests/OrchestratorTestSupport"
         ),
@@ -386,7 +392,7 @@ let package = Package(
         .testTarget(
             name: "AppLivesTests",
             dependencies: [
-                "APITypes", "APNSSimulator", "APNSTransport", "ActivityModel", "Cryptography", "Delivery",
+                "APITypes", "APNSSimulator", "APNSTransport", "ActivityModel", "Cards", "Cryptography", "Delivery",
                 "DeliveryStore", "HTTP1Server", "HTTPAPI", "JSON", "Orchestrator", "OrchestratorTestSupport",
                 "Postgres", "Reactor", "Schema", "Store", "TLSEngine", "TallyKit", "TestSupport", httpTypes, logging,
                 nioCore,
@@ -419,22 +425,22 @@ let package = Package(
         .testTarget(
             name: "RegistryTests",
             dependencies: [
-                "APITypes", "ActivityModel", "Channels", "Cryptography", "Intake", "JSON", "Orchestrator",
+                "APITypes", "ActivityModel", "Cards", "Channels", "Cryptography", "Intake", "JSON", "Orchestrator",
                 "OrchestratorTestSupport", "Postgres", "Registry", "ReportTypes", "Store", "TestSupport",
             ]
         ),
         .testTarget(
             name: "ChannelsTests",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "Delivery", "DeliveryStore",
-                "Intake", "JSON", "Orchestrator", "OrchestratorTestSupport", "Postgres", "Record", "Store",
-                "TestSupport", metricsTestKit,
+                "APITypes", "APNSTransport", "ActivityModel", "Cards", "Channels", "Cryptography", "Delivery",
+                "DeliveryStore", "Intake", "JSON", "Orchestrator", "OrchestratorTestSupport", "Postgres", "Record",
+                "Store", "TestSupport", metricsTestKit,
             ]
         ),
         .testTarget(
             name: "RecordTests",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "Delivery", "Intake",
+                "APITypes", "APNSTransport", "ActivityModel", "Cards", "Channels", "Cryptography", "Delivery", "Intake",
                 "JSON", "Orchestrator", "OrchestratorTestSupport", "Postgres", "Record", "Registry", "ReportTypes",
                 "Store", "TestSupport", logging, serviceLifecycle,
             ]
@@ -446,15 +452,15 @@ let package = Package(
         .testTarget(
             name: "DoctorTests",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "DeliveryStore", "Doctor", "JSON",
-                "Orchestrator", "OrchestratorTestSupport", "Postgres", "ReportTypes", "Store", "TestSupport",
+                "APITypes", "APNSTransport", "ActivityModel", "Cards", "Cryptography", "DeliveryStore", "Doctor",
+                "JSON", "Orchestrator", "OrchestratorTestSupport", "Postgres", "ReportTypes", "Store", "TestSupport",
                 "Webhooks", metricsTestKit,
             ]
         ),
         .testTarget(
             name: "WebhooksTests",
             dependencies: [
-                "APITypes", "ActivityModel", "Cryptography", "DeliveryStore", "JSON", "Orchestrator",
+                "APITypes", "ActivityModel", "Cards", "Cryptography", "DeliveryStore", "JSON", "Orchestrator",
                 "OrchestratorTestSupport", "Ownership", "Postgres", "Record", "Store", "TestSupport", "Webhooks",
                 serviceLifecycle,
             ]
@@ -462,33 +468,33 @@ let package = Package(
         .testTarget(
             name: "IntakeTests",
             dependencies: [
-                "APITypes", "ActivityModel", "Channels", "Cryptography", "Delivery", "DeliveryStore", "Intake", "JSON",
-                "Orchestrator", "OrchestratorTestSupport", "Postgres", "Record", "Registry", "Store", "SwiftImporter",
-                "TestSupport", "tally-import", logging, metricsTestKit,
+                "APITypes", "ActivityModel", "Cards", "Channels", "Cryptography", "Delivery", "DeliveryStore", "Intake",
+                "JSON", "Orchestrator", "OrchestratorTestSupport", "Postgres", "Record", "Registry", "Store",
+                "SwiftImporter", "TestSupport", "tally-import", logging, metricsTestKit,
             ]
         ),
         .testTarget(
             name: "DeliveryTests",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "Delivery", "DeliveryStore",
-                "Intake", "JSON", "Orchestrator", "OrchestratorTestSupport", "Postgres", "Record", "Registry", "Store",
-                "TestSupport", "Waiting", logging, metricsTestKit, serviceLifecycle,
+                "APITypes", "APNSTransport", "ActivityModel", "Cards", "Channels", "Cryptography", "Delivery",
+                "DeliveryStore", "Intake", "JSON", "Orchestrator", "OrchestratorTestSupport", "Postgres", "Record",
+                "Registry", "Store", "TestSupport", "Waiting", logging, metricsTestKit, serviceLifecycle,
             ]
         ),
         .testTarget(
             name: "OrchestratorTests",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "Delivery", "DeliveryStore",
-                "Intake", "JSON", "Orchestrator", "OrchestratorTestSupport", "Postgres", "Record", "Registry",
-                "ReportTypes", "Schema", "Store", "TestSupport", logging, serviceLifecycle,
+                "APITypes", "APNSTransport", "ActivityModel", "Cards", "Channels", "Cryptography", "Delivery",
+                "DeliveryStore", "Intake", "JSON", "Orchestrator", "OrchestratorTestSupport", "Postgres", "Record",
+                "Registry", "ReportTypes", "Schema", "Store", "TestSupport", logging, serviceLifecycle,
             ]
         ),
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "Channels", "Cryptography", "Delivery", "DeliveryStore",
-                "JSON", "Orchestrator", "Ownership", "Postgres", "Registry", "Schema", "Store", "TestSupport",
-                logging,
+                "APITypes", "APNSTransport", "ActivityModel", "Cards", "Channels", "Cryptography", "Delivery",
+                "DeliveryStore", "JSON", "Orchestrator", "Ownership", "Postgres", "Registry", "Schema", "Store",
+                "TestSupport", logging,
             ]
         ),
         .testTarget(
@@ -500,7 +506,7 @@ let package = Package(
         .testTarget(
             name: "HTTPAPITests",
             dependencies: [
-                "APITypes", "ActivityModel", "Cryptography", "HTTP1Server", "HTTPAPI", "Intake", "JSON",
+                "APITypes", "ActivityModel", "Cards", "Cryptography", "HTTP1Server", "HTTPAPI", "Intake", "JSON",
                 "Orchestrator", "OrchestratorTestSupport", "Postgres", "Record", "Registry", "ReportTypes", "Schema",
                 "Store", "TestSupport", httpTypes, nioCore, nioEmbedded, nioHTTP1, nioPosix, logging, metrics,
                 coreMetrics, serviceLifecycle,

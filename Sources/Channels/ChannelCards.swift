@@ -1,4 +1,5 @@
 import ActivityModel
+import Cards
 import Postgres
 import Store
 
@@ -61,9 +62,7 @@ struct ChannelCards: Sendable {
                   AND s.registered_at < (SELECT lost_at FROM lost)
                 ORDER BY s.device_key FOR NO KEY UPDATE
             ), ended AS (
-                UPDATE subscriptions AS s SET state = 'over', due_at = NULL, check_at = NULL,
-                    reason = '\(unescaped: OverReason.channelLost.rawValue)'
-                FROM held WHERE s.activity_key = held.activity_key AND s.device_key = held.device_key
+                \(unescaped: SubscriptionRows.overOnLostChannel("held"))
             )
             UPDATE channels AS c SET ended_through = (
                 SELECT CASE WHEN count(*) = \(batchSize) THEN max(device_key) END FROM stretch

@@ -11,11 +11,9 @@ package import Store
 ///   - `SmallSegments`: segments with so little to do that an accept leases them, and many are served together.
 ///   - `Changes`: the changes with their stamps (``ChangeStore``), how they look in a push, and their priority
 ///     (``BudgetLedger``).
-///   - `Cards`: which cards are due, which leave, and which new cards continue old ones (``Continuations``).
 ///   - `Starts`: the audience, how it becomes starts (`DeliveryStore+Enrolment`), and which apps can decode a start.
 ///   - `Pushes`: ordinary pushes (``QueuedPush``).
-///   - `Answers`: what the answers of APNs mean to cards (``PushExceptions``), and how long changes take
-///     (``DeliveryTimes``).
+///   - `Answers`: how long changes take (``DeliveryTimes``).
 ///   - `Halts`: counts the answers of APNs, and says where sending stands still (``SendingHalts``). Operators see and
 ///     lift halts (`DeliveryStore+Halts`).
 ///   - `DueWork`: finds all kinds of work that are due, with one question.

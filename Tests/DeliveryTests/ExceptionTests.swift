@@ -7,6 +7,7 @@ import Postgres
 import Testing
 import Waiting
 
+@testable import Cards
 @testable import Store
 
 @Suite("What becomes of a push that is not accepted", .timeLimit(.minutes(2)))

@@ -149,7 +149,7 @@ struct CardWatcher: Service, CustomStringConvertible {
             return decisions
         }
         // Locks starts before cards, so in a transaction of its own. If that fails, the next look begins it.
-        try await Continuations.begin(decisions.toHandOver, in: room.database, waking: room.wakeUps)
+        if try await Continuations.begin(decisions.toHandOver, in: room.database) { room.wakeUps.signal() }
         if !decisions.overdue.isEmpty {
             Counter(label: "tally_token_waits_overdue_total").increment(by: decisions.overdue.count)
         }

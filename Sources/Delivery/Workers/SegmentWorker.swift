@@ -131,8 +131,12 @@ struct SegmentWorker: Sendable {
             if look.activity.areVersionsUnsettled {
                 try await VersionSettlement(room: room, lease: lease, range: look.progress.range).run()
             } else if look.activity.hasPendingCards {
-                let pageSize = room.settings.stretchSize
-                let cards = PendingCards(activity: look.activity, range: look.progress.range, pageSize: pageSize)
+                let cards = PendingCards(
+                    activityKey: look.activity.key,
+                    newest: look.activity.newest,
+                    range: look.progress.range,
+                    pageSize: room.settings.stretchSize
+                )
                 try await cards.release(in: room.database)
             } else {
                 return look

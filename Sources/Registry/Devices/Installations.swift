@@ -1,6 +1,6 @@
 import ActivityModel
+import Cards
 package import Postgres
-import Store
 
 /// Tells installations of an app on one device apart, each with generations of its own (promise 7).
 ///
@@ -44,20 +44,8 @@ package enum Installations {
     static func move(deviceKey: Int64, to environment: APNSEnvironment) -> [Query] {
         [
             "DELETE FROM start_tokens WHERE device_key = \(deviceKey)",
-            """
-            UPDATE subscriptions AS s SET state = 'over', due_at = NULL,
-                reason = '\(unescaped: OverReason.environmentChanged.rawValue)'
-            FROM activities AS a
-            WHERE s.device_key = \(deviceKey) AND s.state <> 'over' AND a.activity_key = s.activity_key
-              AND a.environment <> \(environment.rawValue)::apns_environment
-            """,
-            """
-            UPDATE starts AS s SET state = 'cancelled', due_at = NULL,
-                reason = '\(unescaped: StartStateMachine.Reason.environmentChanged.rawValue)'
-            FROM activities AS a
-            WHERE s.device_key = \(deviceKey) AND s.state NOT IN ('sent', 'settled', 'cancelled')
-              AND a.activity_key = s.activity_key AND a.environment <> \(environment.rawValue)::apns_environment
-            """,
+            SubscriptionRows.over(deviceKey: deviceKey, besides: environment),
+            StartRows.cancel(deviceKey: deviceKey, besides: environment),
         ]
     }
 
@@ -65,7 +53,7 @@ package enum Installations {
     package static func restart(deviceKey: Int64) -> [Query] {
         [
             "UPDATE start_tokens SET generation = 0 WHERE device_key = \(deviceKey) AND generation > 0",
-            "UPDATE subscriptions SET generation = 0 WHERE device_key = \(deviceKey) AND generation > 0",
+            SubscriptionRows.restart(deviceKey: deviceKey),
         ]
     }
 }

@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import Cards
 import Postgres
 import Store
 
@@ -350,12 +351,7 @@ package struct RegistrationGroup {
         if effect.movedEnvironment {
             _ = try await connection.pipeline(Installations.move(deviceKey: key, to: request.environment))
         } else if effect.changedBudgetClass, let frequent = request.frequentPushesEnabled {
-            _ = try await connection.execute(
-                """
-                UPDATE subscriptions SET frequent = \(frequent)
-                WHERE device_key = \(key) AND frequent <> \(frequent) AND state <> 'over'
-                """
-            )
+            _ = try await connection.execute(SubscriptionRows.change(frequent: frequent, ofDevice: key))
         }
         if effect.changedApp {
             try await AppVersionAdmission(registry: registry).readmit(key, on: connection)

@@ -1,13 +1,10 @@
 package import ActivityModel
+import Cards
 package import Postgres
-package import Store
 
 /// The rows of `activity_app_versions`: which app versions follow an activity, and whether the newest state may go to
 /// them.
 package enum AppVersionRows {
-    /// The reason of a card, or a start, that is withheld because its app could not decode what would be sent.
-    package static let reason = StartStateMachine.Reason.incompatibleVersion.rawValue
-
     /// One row to be made.
     package struct New: Sendable {
         package let activityKey: Int64
@@ -23,9 +20,6 @@ package enum AppVersionRows {
             self.revision = revision
         }
     }
-
-    /// The version of the app on the device `d`, as these rows know it.
-    package static let appVersion = "coalesce(d.app_version, '')"
 
     /// The statement that reads what follows activities; under their locks, where something is decided by it.
     package static func selection(_ activityKeys: [Int64]) -> Query {
@@ -119,7 +113,7 @@ package enum AppVersionRows {
             SELECT FROM starts AS s
             WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key
               AND (s.state IN ('pending', 'claimed', 'unknown')
-                  OR (s.state = 'withheld' AND s.reason = '\(reason)')) OFFSET 0
+                  OR (s.state = 'withheld' AND s.reason = '\(CardVersions.reason)')) OFFSET 0
         ))
         """
 
@@ -134,34 +128,5 @@ package enum AppVersionRows {
              ORDER BY d.device_key LIMIT \(limit))
             """
         }.joined(separator: " UNION ALL ")
-    }
-
-    /// The statement that says for which cards there is a row of the device's app version; there need not be a card
-    /// yet.
-    package static func known(_ cards: [CardKey]) -> Query { selection(of: cards, "OFFSET 0") }
-
-    /// The same; the rows are held until the transaction ends. Everybody holds them in one order.
-    package static func hold(_ cards: [CardKey]) -> Query { selection(of: cards, "FOR SHARE") }
-
-    /// By LATERAL, because the table grows fast from nothing when many activities begin (``Query/byKey(_:_:_:)``).
-    private static func selection(of cards: [CardKey], _ end: String) -> Query {
-        """
-        SELECT r.activity_key, r.device_key
-        FROM (
-            SELECT r.activity_key, r.device_key, \(unescaped: appVersion) AS app_version
-            FROM unnest(\(cards.map(\.activityKey)), \(cards.map(\.deviceKey))) AS r(activity_key, device_key)
-            CROSS JOIN LATERAL (SELECT app_version FROM devices WHERE device_key = r.device_key OFFSET 0) AS d
-            ORDER BY r.activity_key, app_version
-        ) AS r
-        CROSS JOIN LATERAL (
-            SELECT FROM activity_app_versions AS v
-            WHERE v.activity_key = r.activity_key AND v.app_version = r.app_version \(unescaped: end)
-        ) AS v
-        """
-    }
-
-    /// The cards that the rows of ``known(_:)`` or ``hold(_:)`` tell of.
-    package static func cards(_ rows: Rows) throws -> Set<CardKey> {
-        Set(try rows.decoded(as: (Int64, Int64).self).map { CardKey(activityKey: $0, deviceKey: $1) })
     }
 }

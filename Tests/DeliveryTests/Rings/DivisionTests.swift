@@ -6,6 +6,7 @@ import Postgres
 import Record
 import Testing
 
+@testable import Cards
 @testable import Delivery
 @testable import DeliveryStore
 @testable import Orchestrator

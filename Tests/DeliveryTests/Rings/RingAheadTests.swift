@@ -4,6 +4,7 @@ import Store
 import Synchronization
 import Testing
 
+@testable import Cards
 @testable import Delivery
 @testable import DeliveryStore
 @testable import Orchestrator

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 import Waiting
 
+@testable import Cards
 @testable import Delivery
 @testable import DeliveryStore
 @testable import Store

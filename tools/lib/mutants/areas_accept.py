@@ -123,7 +123,7 @@ reports.expression("new-app-version-is-not-seen", DEVICES, "row[\"changed_app\"]
 
 topics = Area("topics", "^DeliveryTests[.]Topic|^RegistryTests[.]Topic")
 STARTS = "Intake/Reports/ReportedStarts.swift"
-LEAVING = "DeliveryStore/Cards/LeavingCards.swift"
+LEAVING = "Cards/LeavingCards.swift"
 topics.query("card-of-a-lost-answer-stays", STARTS, "WHEN NOT r.was_sent", "WHEN true")
 topics.query("card-of-the-app-ends", STARTS, " OR (r.was_cancelled AND r.is_own)", "")
 topics.query("late-end-keeps-who-is-back", STARTS, "SET state = CASE WHEN r.is_forgotten", "SET state = CASE WHEN false")
@@ -131,7 +131,7 @@ topics.query("late-end-leaves-a-row", LEAVING, "due_at = NULL, reason = NULL, re
 topics.query("repeat-forgets-its-revision", "Delivery/Starts/StartClaims.swift", "WHEN r.attempts <= s.attempts THEN s.revision ", "")
 topics.query("end-of-an-app-started-card-keeps-who-is-back", STARTS, "coalesce(c.leaving AND c.state = 'due', true)", "coalesce(c.leaving AND c.state = 'due', r.was_sent)")
 topics.query("backend-ends-until-the-next-follow", STARTS, "WHEN c.state IS NOT NULL THEN c.leaving AND r.was_cancelled", "WHEN c.state IS NOT NULL THEN c.leaving")
-topics.query("end-forgets-a-new-token", "DeliveryStore/Cards/Destination.swift", "AND s.update_token = d.token AND s.leaving", "AND s.leaving")
+topics.query("end-forgets-a-new-token", "Cards/Destination.swift", "AND s.update_token = d.token AND s.leaving", "AND s.leaving")
 topics.query("card-of-a-follower-ends", STARTS, "AND NOT ", "OR NOT ", at="AND NOT \\(unescaped: AudienceCoverage.condition)")
 topics.query("reported-end-keeps-who-is-back", STARTS, "WHEN r.has_ended THEN r.was_cancelled", "WHEN r.has_ended THEN false")
 topics.query("report-settles-who-left", STARTS, "UPDATE starts AS s SET state = 'cancelled', revision", "UPDATE starts AS s SET state = 'settled', revision")

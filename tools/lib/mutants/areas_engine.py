@@ -132,7 +132,7 @@ barriers.string("every-open-change-is-a-barrier", "Intake/StandingRow.swift", "b
 barriers.string("delivered-barriers-are-open", "Intake/StandingRow.swift", " AND b.revision > g.completed_revision", "")
 barriers.expression("rule-makes-no-barrier", "Intake/ChangeGroup.swift",
                     "request.mustDeliver || (urgency == nil && rule?.mustDeliver == true)", "request.mustDeliver")
-DESTINATION = "DeliveryStore/Cards/Destination.swift"
+DESTINATION = "Cards/Destination.swift"
 barriers.query("barrier-ends-catching-up", DESTINATION, "SET due_at = clock_timestamp(), failures = 0", "SET due_at = NULL, state = 'riding', failures = 0")
 
 endings = Area(
@@ -206,7 +206,7 @@ channels = Area("channels", "^ChannelsTests[.](.*Channel|Hybrid)|^DeliveryTests[
 ROWS = "Channels/ChannelRows.swift"
 channels.query("used-channel-is-taken", ROWS, " AND activity_key IS NULL", "", at="AND state = 'ready' AND activity_key IS NULL AND delete_at IS NULL")
 channels.expression("end-keeps-the-channel", TURN, "change.kind == .end", "false", at="if change.kind == .end {")
-channels.expression("young-channel-is-gone", "DeliveryStore/Answers/Consequence.swift", "isSettled", "true", at="isSettled ? .lost")
+channels.expression("young-channel-is-gone", "Cards/Answers/Consequence.swift", "isSettled", "true", at="isSettled ? .lost")
 channels.expression("repeats-without-pause", TURN, "wait > .zero ? wait : nil", "nil")
 channels.expression("second-channel-is-forgotten", "Delivery/Broadcasts/SegmentGroup+Channels.swift",
                     "!kept.stored.contains($0.wanted.id)", "false")
@@ -230,7 +230,7 @@ failures = Area(
     "^DeliveryTests[.](Exception|CatchUp|CardWatcher|Leaving|PushQueue|StartTests)|"
     "^RegistryTests[.]TokenOwner"
 )
-EXCEPTIONS = "DeliveryStore/Answers/PushExceptions.swift"
+EXCEPTIONS = "Cards/Answers/PushExceptions.swift"
 failures.expression("one-refusal-is-all", EXCEPTIONS, "accepted == 0 && refused.count > 1", "accepted == 0 && refused.count > 0")
 failures.expression("dead-tokens-are-a-common-failure", EXCEPTIONS, "isAboutTokens ? nil : refused.first?.outcome.words", "refused.first?.outcome.words")
 failures.statement("rejected-dies", EXCEPTIONS, "rejected.append((place, outcome))", "dead.append((place, outcome, nil, delay))")
@@ -248,7 +248,7 @@ failures.query("leaving-card-rides", DESTINATION, " AND NOT s.leaving", "")
 failures.expression("old-alert-makes-a-body-too-large", "Delivery/Workers/OutgoingChange.swift", "SizeLimit.device.excess(body.count) != nil", "false")
 
 continuations = Area("continuations", "^DeliveryTests[.]Continuation")
-CONTINUATIONS = "DeliveryStore/Cards/Continuations.swift"
+CONTINUATIONS = "Cards/Continuations.swift"
 PROSPECT = "Delivery/Cards/ContinuationProspect.swift"
 continuations.query("registration-brings-no-look", CONTINUATIONS, "SET check_at = clock_timestamp()", "SET check_at = s.check_at")
 continuations.expression("pauses-do-not-grow", CONTINUATIONS, "max(shortestPause, .microseconds(waited / 2))", "shortestPause")

@@ -87,23 +87,24 @@ package enum Continuations {
 
     /// Makes the starts due that continue these cards. It is no harm to do it again: a start that is under way, or has
     /// left, stays as it is. One that could not leave is tried again.
-    package static func begin(_ cards: [CardKey], in database: Database, waking wakeUps: WakeUps) async throws {
-        guard !cards.isEmpty else { return }
+    ///
+    /// - Returns: Whether a start is due now, so that the caller tells the workers.
+    package static func begin(_ cards: [CardKey], in database: Database) async throws -> Bool {
+        guard !cards.isEmpty else { return false }
         let cards = cards.sorted()
-        let begun = try await database.withYieldingTransaction { connection -> [CardKey] in
+        return try await database.withYieldingTransaction { connection -> Bool in
             // Devices first, as deletions do: the new rows refer to them.
             let devices: Query = """
                 SELECT FROM devices WHERE device_key = ANY(\(cards.map(\.deviceKey))) ORDER BY device_key FOR KEY SHARE
                 """
             let rows = try await connection.pipeline([.planningOnce, devices, beginning(cards)])[2]
             let begun = try rows.decoded(as: (Int64, Int64).self).map { CardKey(activityKey: $0, deviceKey: $1) }
-            guard !begun.isEmpty else { return [] }
+            guard !begun.isEmpty else { return false }
             _ = try await connection.commit(
                 CardKey.hold(begun) + questions(begun) + [SegmentRows.announce(cards: begun)]
             )
-            return begun
+            return true
         }
-        if !begun.isEmpty { wakeUps.signal() }
     }
 
     /// The starts are locked before the cards, as everybody does. Only devices of the audience with a start token are

@@ -1,6 +1,5 @@
 package import ActivityModel
 package import Postgres
-import Registry
 
 /// One update token to send to.
 package struct Destination: Sendable {
@@ -23,6 +22,27 @@ package struct Destination: Sendable {
     /// Must-deliver changes before this revision are not owed to it: its app could not decode all of them, or nobody
     /// asked.
     package var decodesFrom: Revision = 0
+
+    /// One whose app decodes all.
+    package init(
+        deviceKey: Int64,
+        token: PushToken,
+        frequent: Bool,
+        failures: Int,
+        knownRevision: Revision,
+        confirmedRevision: Revision,
+        heardRevision: Revision,
+        leaving: Bool
+    ) {
+        self.deviceKey = deviceKey
+        self.token = token
+        self.frequent = frequent
+        self.failures = failures
+        self.knownRevision = knownRevision
+        self.confirmedRevision = confirmedRevision
+        self.heardRevision = heardRevision
+        self.leaving = leaving
+    }
 }
 
 extension Destination {
@@ -42,7 +62,7 @@ extension Destination {
     package static let decodesFrom = "coalesce((\(versionRow)), 0) AS decodes_from"
 
     private static let versionRow = """
-        SELECT v.decodes_from FROM activity_app_versions AS v JOIN devices AS d ON v.app_version = \(AppVersionRows.appVersion)
+        SELECT v.decodes_from FROM activity_app_versions AS v JOIN devices AS d ON v.app_version = \(CardVersions.appVersion)
         WHERE v.activity_key = subscriptions.activity_key AND d.device_key = subscriptions.device_key
         """
 

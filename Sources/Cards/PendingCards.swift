@@ -1,18 +1,22 @@
 import APITypes
+package import ActivityModel
 package import Postgres
-import Store
+package import Store
 
 /// Cards of a ring that have not begun, and wait by policy (`pending_updates`), when their activity has ended. They are
 /// given rows of their own, so that each is sent the end and none of them comes up later.
 package struct PendingCards: Sendable {
-    let activity: ActivitySnapshot
+    let activityKey: Int64
+    /// The newest revision of the activity.
+    let newest: Revision
     /// The device keys of the ring.
     let range: RingRange
     /// Cards that are released at once: reports of their devices wait as long.
     let pageSize: Int
 
-    package init(activity: ActivitySnapshot, range: RingRange, pageSize: Int) {
-        self.activity = activity
+    package init(activityKey: Int64, newest: Revision, range: RingRange, pageSize: Int) {
+        self.activityKey = activityKey
+        self.newest = newest
         self.range = range
         self.pageSize = pageSize
     }
@@ -21,7 +25,7 @@ package struct PendingCards: Sendable {
     ///
     /// The bounds and the order name all columns of one index, as in ``CatchUpTurn``. No other index has that order, so
     /// the server cannot go through the other cards of the ring.
-    static let exist = """
+    package static let exist = """
         coalesce((
             SELECT true FROM subscriptions AS d
             WHERE (d.activity_key, d.mode, d.device_key) > (s.activity_key, 'token', s.after_key)
@@ -43,10 +47,10 @@ package struct PendingCards: Sendable {
         """
         WITH waiting AS MATERIALIZED (
             SELECT activity_key, device_key FROM subscriptions
-            WHERE activity_key = \(activity.key) AND device_key = ANY(ARRAY(
+            WHERE activity_key = \(activityKey) AND device_key = ANY(ARRAY(
                 SELECT device_key FROM subscriptions
-                WHERE (activity_key, mode, device_key) > (\(activity.key), 'token', \(range.after))
-                  AND (activity_key, mode, device_key) <= (\(activity.key), 'token', \(range.through))
+                WHERE (activity_key, mode, device_key) > (\(activityKey), 'token', \(range.after))
+                  AND (activity_key, mode, device_key) <= (\(activityKey), 'token', \(range.through))
                   AND state = 'withheld' AND reason = '\(unescaped: WithheldReason.pending)'
                 ORDER BY activity_key, mode, device_key LIMIT \(pageSize)
             ))
@@ -54,7 +58,7 @@ package struct PendingCards: Sendable {
         )
         UPDATE subscriptions AS s
         SET state = 'due', due_at = clock_timestamp(), failures = 0, reason = NULL,
-            heard_revision = greatest(s.heard_revision, \(activity.newest))
+            heard_revision = greatest(s.heard_revision, \(newest))
         FROM waiting AS w
         WHERE \(unescaped: Query.byKey("s", "w", "activity_key", "device_key"))
           AND s.state = 'withheld' AND s.reason = '\(unescaped: WithheldReason.pending)'

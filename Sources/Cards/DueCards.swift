@@ -19,7 +19,7 @@ package enum DueCards {
 
     /// An SQL expression: when the next card of the ring `s` is due; null if none ever is. If many cards of other rings
     /// come first, it is the time of another look.
-    static let next = """
+    package static let next = """
         coalesce(
             (SELECT e.due_at FROM \(first) WHERE \(isOfRing) ORDER BY e.due_at LIMIT 1),
             CASE WHEN \(areMany) THEN clock_timestamp() + interval '1 second' END)

@@ -1,5 +1,4 @@
 package import Postgres
-import Registry
 package import Store
 
 /// Ends cards on their phones, then forgets them.
@@ -20,7 +19,7 @@ package enum LeavingCards {
     package static func statements(_ cards: [CardKey], starts: StartState) -> [Query] {
         let (activities, devices) = (cards.map(\.activityKey), cards.map(\.deviceKey))
         return [
-            AppVersionRows.hold(cards),
+            CardVersions.hold(cards),
             // Before the cards, in the order in which reports lock them. One that APNs has taken waits for its report.
             // Without its revision, a start that is wanted again is not taken for that of the card that ends.
             """
@@ -36,7 +35,7 @@ package enum LeavingCards {
             """
             DELETE FROM subscriptions AS s USING unnest(\(activities), \(devices)) AS r(activity_key, device_key)
             WHERE \(unescaped: Query.byKey("s", "r", "activity_key", "device_key"))
-              AND (s.state IN ('over', 'dead') OR \(unescaped: AppVersionRows.isRejected))
+              AND (s.state IN ('over', 'dead') OR \(unescaped: CardVersions.isRejected))
             """,
             """
             UPDATE subscriptions AS s
@@ -47,7 +46,7 @@ package enum LeavingCards {
             FROM unnest(\(activities), \(devices)) AS r(activity_key, device_key)
             WHERE \(unescaped: Query.byKey("s", "r", "activity_key", "device_key"))
             """,
-            AppVersionRows.alignment(cards),
+            CardVersions.alignment(cards),
             SegmentRows.announce(cards: cards),
         ]
     }

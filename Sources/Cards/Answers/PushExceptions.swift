@@ -28,7 +28,7 @@ package struct PushExceptions: Sendable {
     let backoff: Backoff
     /// How many pushes of the batch were accepted.
     private(set) var accepted = 0
-    private(set) var refused: [(place: Place, outcome: PushOutcome)] = []
+    package private(set) var refused: [(place: Place, outcome: PushOutcome)] = []
 
     package init(activityKey: Int64, backoff: Backoff) {
         self.activityKey = activityKey

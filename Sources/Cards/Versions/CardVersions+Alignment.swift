@@ -2,7 +2,7 @@ package import Postgres
 package import Store
 
 // The cards and starts that follow the rows.
-extension AppVersionRows {
+extension CardVersions {
     /// The statement that brings cards in line with the rows of their devices' app versions.
     package static func alignment(_ cards: [CardKey]) -> Query {
         """

@@ -1,0 +1,16 @@
+package import ActivityModel
+package import Postgres
+
+/// The statements, and parts of them, that write `starts`: one row for each device on which an activity is to begin.
+package enum StartRows {
+    /// The statement that cancels the starts of a device in other environments than its own.
+    package static func cancel(deviceKey: Int64, besides environment: APNSEnvironment) -> Query {
+        """
+        UPDATE starts AS s SET state = 'cancelled', due_at = NULL,
+            reason = '\(unescaped: StartStateMachine.Reason.environmentChanged.rawValue)'
+        FROM activities AS a
+        WHERE s.device_key = \(deviceKey) AND s.state NOT IN ('sent', 'settled', 'cancelled')
+          AND a.activity_key = s.activity_key AND a.environment <> \(environment.rawValue)::apns_environment
+        """
+    }
+}

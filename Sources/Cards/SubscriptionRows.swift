@@ -1,0 +1,16 @@
+/// The room of cards, right above the store. A card is an activity on a phone, with a row in `subscriptions`.
+///
+/// - **What it does.** It has every statement that writes cards, the starts that bring cards to phones, and the cards that
+///   new ones continue. Most are parts of statements that other rooms compose, so that a transaction stays one.
+///   - ``Destination``, ``DueCards`` and ``PendingCards``: the cards that are served by their own rows.
+///   - ``LeavingCards``: cards that are ended and forgotten.
+///   - ``Continuations``: new cards that continue old ones.
+///   - ``WatchedCard``: cards for which time gives something to do.
+///   - `Answers`: what the answers of APNs mean to cards (``PushExceptions``, ``Consequence``).
+///   - `Versions`: cards and starts whose apps cannot decode the newest state (``CardVersions``).
+/// - **Who calls it.** All rooms above it that make or change cards: the registry when a device changes, the channels when
+///   one is lost, accepting, and sending. It calls none of them.
+/// - **Tables that it alone writes.** `subscriptions`, `starts`, `continuations`.
+///
+/// This enum has the statements, and parts of them, that write `subscriptions`.
+package enum SubscriptionRows {}
