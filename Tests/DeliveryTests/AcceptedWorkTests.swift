@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import OrchestratorTestSupport
 import Postgres
+import Store
 import Synchronization
 import Testing
 

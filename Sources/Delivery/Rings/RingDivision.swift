@@ -1,5 +1,6 @@
 import DeliveryStore
 import Postgres
+import Registry
 import Store
 import Synchronization
 
@@ -35,8 +36,10 @@ struct RingDivision: Sendable {
             let rings = try rows.single(Int64.self) ?? 0
             let cuts = riders.cuts(into: min((riders.count + limit - 1) / limit, Self.mostRings - Int(rings) + 1))
             guard !cuts.isEmpty else { return false }
+            let first = Int16(rings)
             let results = try await connection.pipeline([
-                division(at: cuts, firstNumber: Int16(rings)), alignment(firstNumber: Int16(rings)),
+                SegmentRows.division(of: lease, at: cuts, through: range.through, firstNumber: first),
+                AppVersionRows.settlement(ofRingsFrom: first, like: lease.segment, of: lease.activityKey),
                 WorkNotifications.announcement,
             ])
             guard !results[0].isEmpty else { throw LeaseLost() }
@@ -66,38 +69,6 @@ struct RingDivision: Sendable {
             }
         )
         return riders
-    }
-
-    /// Rings are numbered in the order of their making.
-    private func division(at cuts: [Int64], firstNumber: Int16) -> Query {
-        let numbers = cuts.indices.map { firstNumber + Int16($0) }
-        let ends = Array(cuts.dropFirst()) + [range.through]
-        return """
-            WITH mine AS (
-                UPDATE segments SET through_key = \(cuts[0])
-                WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
-                  AND lease_owner = \(lease.owner)::uuid AND lease_until > clock_timestamp()
-                RETURNING *
-            )
-            INSERT INTO segments (activity_key, segment, after_key, through_key, due_at, completed_revision, lap_revision,
-                lap_origin, alert_revision, alert_origin, alert_stamp, unsent_after, cursor, pushed_at)
-            SELECT m.activity_key, n.segment, n.after_key, n.through_key, clock_timestamp(), m.completed_revision,
-                   m.lap_revision, m.lap_origin, m.alert_revision, m.alert_origin, m.alert_stamp,
-                   m.unsent_after, m.cursor, m.pushed_at
-            FROM mine AS m, unnest(\(numbers), \(cuts), \(ends)) AS n(segment, after_key, through_key)
-            RETURNING segment
-            """
-    }
-
-    /// App versions that are settled for the ring are settled for the new rings, too.
-    private func alignment(firstNumber: Int16) -> Query {
-        """
-        UPDATE activity_app_versions AS v
-        SET settled_rings = v.settled_rings || ARRAY(
-            SELECT segment FROM segments AS g WHERE g.activity_key = v.activity_key AND g.segment >= \(firstNumber)
-        )
-        WHERE v.activity_key = \(lease.activityKey) AND NOT v.is_settled AND \(lease.segment) = ANY (v.settled_rings)
-        """
     }
 }
 

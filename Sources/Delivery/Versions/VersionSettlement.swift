@@ -11,12 +11,6 @@ struct VersionSettlement: Sendable {
     /// The device keys of the ring.
     let range: RingRange
 
-    private struct Unsettled: Sendable {
-        let appVersion: String
-        let isWithheld: Bool
-        let decodesFrom: Int64
-    }
-
     func run() async throws {
         let key = lease.activityKey
         let rows = try await room.database.query(
@@ -25,7 +19,7 @@ struct VersionSettlement: Sendable {
             WHERE activity_key = \(key) AND NOT is_settled AND \(lease.segment) <> ALL (settled_rings)
             """
         )
-        let unsettled = try rows.decoded(as: (String, Bool, Int64).self).map(Unsettled.init)
+        let unsettled = try rows.decoded(as: (String, Bool, Int64).self).map(AppVersionRows.Unsettled.init)
         guard !unsettled.isEmpty else { return }
         try await eachPage(after: range.after) { after, limit in
             let alignment = AppVersionRows.alignment(
@@ -40,7 +34,10 @@ struct VersionSettlement: Sendable {
         if lease.isFirstRing, unsettled.contains(where: { !$0.isWithheld }) {
             try await startAgain()
         }
-        try await room.segments.store([settled(unsettled)], under: lease)
+        try await room.segments.store(
+            [AppVersionRows.settlement(unsettled, of: key, ring: lease.segment)],
+            under: lease
+        )
     }
 
     private func startAgain() async throws {
@@ -62,22 +59,5 @@ struct VersionSettlement: Sendable {
             else { return }
             after = last
         }
-    }
-
-    /// Rows that were changed again meanwhile stay unsettled. The last ring says that it is settled for all.
-    private func settled(_ unsettled: [Unsettled]) -> Query {
-        """
-        UPDATE activity_app_versions AS v
-        SET settled_rings = v.settled_rings || \(lease.segment),
-            is_settled = NOT EXISTS (
-                SELECT FROM segments AS g WHERE g.activity_key = v.activity_key AND g.segment >= 0
-                  AND g.segment <> \(lease.segment) AND g.segment <> ALL (v.settled_rings)
-            )
-        FROM unnest(
-            \(unsettled.map(\.appVersion)), \(unsettled.map(\.isWithheld)), \(unsettled.map(\.decodesFrom))
-        ) AS r(app_version, is_withheld, decodes_from)
-        WHERE v.activity_key = \(lease.activityKey) AND v.app_version = r.app_version
-          AND v.is_withheld = r.is_withheld AND v.decodes_from = r.decodes_from
-        """
     }
 }

@@ -1,7 +1,7 @@
 import APITypes
 package import ActivityModel
 package import Postgres
-import Store
+package import Store
 
 /// The rows of `changes` as a sender sees them: stamped, and those that were skipped marked as merged.
 package struct ChangeStore: Sendable {

@@ -1,5 +1,7 @@
 import ActivityModel
+import Cards
 import Postgres
+import Registry
 import Store
 
 /// Revives suspects: tokens that were rejected on the way to a halt and since. It is not known yet whether they are
@@ -58,11 +60,7 @@ package struct Revival {
         ), held AS MATERIALIZED (
             \(unescaped: Self.held(in: "rejected"))
         ), revived AS (
-            UPDATE subscriptions AS s
-            SET state = 'due', due_at = clock_timestamp(), failures = 0, reason = NULL
-            FROM held AS r
-            WHERE \(unescaped: Query.byKey("s", "r", "activity_key", "device_key")) AND s.state::text = 'rejected'
-            RETURNING s.activity_key, s.device_key, s.state
+            \(unescaped: SubscriptionRows.revival(of: "held"))
         ), told AS (
             \(unescaped: SegmentRows.announcement(ofDueAmong: "revived")) HAVING \(only == nil)
         )
@@ -81,9 +79,7 @@ package struct Revival {
         ), held AS MATERIALIZED (
             \(unescaped: Self.held(in: "withheld"))
         ), forgiven AS (
-            UPDATE subscriptions AS s SET rejected_at = NULL FROM held AS r
-            WHERE \(unescaped: Query.byKey("s", "r", "activity_key", "device_key"))
-            RETURNING s.device_key
+            \(unescaped: SubscriptionRows.forgiveness(of: "held"))
         )
         SELECT (SELECT count(*) FROM forgiven), (SELECT max(rejected_at) FROM suspects)
         """
@@ -103,17 +99,11 @@ package struct Revival {
               ))
             ORDER BY t.rejected_at LIMIT \(limit)
         ), revived AS (
-            UPDATE start_tokens AS t SET state = 'live' FROM suspects AS r
-            WHERE \(unescaped: Query.byKey("t", "r", "device_key", "type_name")) AND t.state::text = 'rejected'
-            RETURNING t.device_key, t.type_name
+            \(unescaped: StartTokenRows.revival(of: "suspects"))
         ), tried_again AS (
-            UPDATE starts AS s SET state = 'pending', due_at = clock_timestamp(), failures = 0, reason = NULL
-            FROM revived AS r, activities AS a
-            WHERE s.device_key = r.device_key AND s.state = 'failed' AND a.activity_key = s.activity_key
-              AND a.type_name = r.type_name AND a.state = 'live'
-            RETURNING s.activity_key
+            \(unescaped: StartRows.revival(ofTokens: "revived"))
         ), told AS (
-            INSERT INTO wake_ups (activity_key) SELECT DISTINCT activity_key FROM tried_again WHERE \(only == nil)
+            \(unescaped: SegmentRows.announcement(ofActivitiesIn: "tried_again")) WHERE \(only == nil)
         )
         SELECT (SELECT count(*) FROM revived), (SELECT max(rejected_at) FROM suspects)
         """

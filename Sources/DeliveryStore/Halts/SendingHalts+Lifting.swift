@@ -174,11 +174,12 @@ extension SendingHalts {
     /// A segment whose worker has seen the halt and has not left it at that is due, too, and meets the announcement
     /// later.
     private static func announcement(_ scope: HaltScope) -> Query {
-        """
-        INSERT INTO wake_ups (activity_key)
-        SELECT a.activity_key FROM activities AS a
-        WHERE a.bundle_id = \(scope.app.rawValue) AND a.environment = \(scope.environment.rawValue)::apns_environment
-          AND EXISTS (SELECT FROM segments AS s WHERE s.activity_key = a.activity_key AND s.due_at IS NOT NULL)
-        """
+        SegmentRows.announcement(
+            of: """
+                SELECT a.activity_key FROM activities AS a
+                WHERE a.bundle_id = \(scope.app.rawValue) AND a.environment = \(scope.environment.rawValue)::apns_environment
+                  AND EXISTS (SELECT FROM segments AS s WHERE s.activity_key = a.activity_key AND s.due_at IS NOT NULL)
+                """
+        )
     }
 }

@@ -1,5 +1,6 @@
 import Channels
 import Postgres
+package import Store
 
 /// The ways in which a lease ends before its time. None does anything to a lease that is lost.
 extension SegmentStore {
@@ -16,7 +17,7 @@ extension SegmentStore {
     }
 
     func resting(_ lease: SegmentLease, wakesSeen: Int64, hold: Duration?) -> Query {
-        ending(
+        SegmentRows.ending(
             lease,
             dueIn: hold,
             orAt: lease.isChannel ? Self.restOfChannel : Self.restOfRing,
@@ -29,44 +30,23 @@ extension SegmentStore {
     ///
     /// - Returns: As ``rest(_:wakesSeen:hold:)``.
     package func pause(_ lease: SegmentLease, wakesSeen: Int64, for delay: Duration) async throws -> Bool {
-        try await database.execute(ending(lease, dueIn: delay, ifStill: wakesSeen)) > 0
+        try await database.execute(SegmentRows.ending(lease, dueIn: delay, ifStill: wakesSeen)) > 0
     }
 
     /// Ends the lease for a while after a failure of the segment as a whole. New work does not cut that pause short.
     package func backOff(_ lease: SegmentLease, for delay: Duration) async throws {
         let failures = "least(s.failures + 1, 1000)"
-        _ = try await database.execute(ending(lease, dueIn: delay, failures: failures, isFailure: true))
+        _ = try await database.execute(SegmentRows.ending(lease, dueIn: delay, failures: failures, isFailure: true))
     }
 
     /// Gives the lease back at once, so that another daemon can continue.
     package func release(_ lease: SegmentLease) async throws {
-        _ = try await database.execute(ending(lease, dueIn: nil, orAt: "s.due_at"))
+        _ = try await database.execute(SegmentRows.ending(lease, dueIn: nil, orAt: "s.due_at"))
     }
 
     /// Gives the lease back with work left, which is due behind all that is due already.
     package func queueAgain(_ lease: SegmentLease) async throws {
-        _ = try await database.execute(ending(lease, dueIn: .zero))
-    }
-
-    /// The statement that ends a lease. The segment is due after a delay or at a time that is an SQL expression,
-    /// whichever comes first. With `wakesSeen`, ends the lease only if the segment got no work since. With `isFailure`,
-    /// the segment is not due before the delay is over.
-    private func ending(
-        _ lease: SegmentLease,
-        dueIn delay: Duration?,
-        orAt time: String = "NULL",
-        failures: String = "s.failures",
-        isFailure: Bool = false,
-        ifStill wakesSeen: Int64? = nil
-    ) -> Query {
-        """
-        UPDATE segments AS s
-        SET lease_owner = NULL, lease_until = NULL, failures = \(unescaped: failures),
-            due_at = least(clock_timestamp() + \(delay)::interval, \(unescaped: time)),
-            retry_at = CASE WHEN \(isFailure) THEN clock_timestamp() + \(delay)::interval END
-        WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
-          AND lease_owner = \(lease.owner)::uuid AND wakes = coalesce(\(wakesSeen), wakes)
-        """
+        _ = try await database.execute(SegmentRows.ending(lease, dueIn: .zero))
     }
 
     private static let restOfChannel = restOfChannel(at: "s.completed_revision")

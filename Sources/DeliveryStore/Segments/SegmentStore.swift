@@ -1,7 +1,7 @@
 package import ActivityModel
 package import FoundationEssentials
 package import Postgres
-import Store
+package import Store
 
 /// The rows of `segments`: claiming, walking on, going to rest.
 ///
@@ -27,43 +27,8 @@ package struct SegmentStore: Sendable {
 
     /// - Returns: How many there were, of at most ``announcementsAtOnce``.
     private func takeSomeAnnouncements() async throws -> Int {
-        let rows = try await database.query(
-            """
-            WITH taken AS (
-                DELETE FROM wake_ups WHERE wake_up_id = ANY (ARRAY(
-                    SELECT wake_up_id FROM wake_ups ORDER BY wake_up_id LIMIT \(Self.announcementsAtOnce) FOR UPDATE SKIP LOCKED
-                ))
-                RETURNING activity_key, device_key
-            ), found AS MATERIALIZED (
-                SELECT DISTINCT s.activity_key, s.segment FROM taken AS t CROSS JOIN LATERAL (
-                    SELECT activity_key, segment FROM segments
-                    WHERE activity_key = t.activity_key AND (
-                        segment < 0 OR t.device_key IS NULL OR (t.device_key > after_key AND t.device_key <= through_key)
-                    ) OFFSET 0
-                ) AS s
-            ), woken AS MATERIALIZED (
-                SELECT s.activity_key, s.segment FROM found AS f JOIN segments AS s USING (activity_key, segment)
-                WHERE s.activity_key = ANY (ARRAY(SELECT activity_key FROM found))
-                ORDER BY s.activity_key, s.segment FOR NO KEY UPDATE OF s
-            ), due AS (
-                UPDATE segments AS s SET due_at = \(unescaped: SegmentRows.dueNow("s")), wakes = s.wakes + 1
-                FROM woken WHERE s.activity_key = woken.activity_key AND s.segment = woken.segment
-                  AND s.activity_key = ANY (ARRAY(SELECT activity_key FROM woken))
-            )
-            SELECT count(*) FROM taken
-            """
-        )
+        let rows = try await database.query(SegmentRows.takeAnnouncements(Self.announcementsAtOnce))
         return try rows.single(Int64.self).map(Int.init) ?? 0
-    }
-
-    /// An SQL condition: nobody has leased the segment `s`, or its lease has run out. One that would last for much
-    /// longer than any daemon asks for was made before the database's clock was set back, by whoever may be gone.
-    private func isFree(_ s: String) -> String {
-        let most = Int(lease * 2 / .milliseconds(1))
-        return """
-            (\(s).lease_until IS NULL OR \(s).lease_until < now()
-                OR \(s).lease_until > clock_timestamp() + interval '\(most) milliseconds')
-            """
     }
 
     /// Leases due segments, the longest due first. That is at most `limit` channels and first rings of activities, and
@@ -72,36 +37,9 @@ package struct SegmentStore: Sendable {
     /// If an activity has several rings, a daemon takes half of them, and leaves the others to other daemons as long as
     /// those may come.
     package func claim(limit: Int, takesFurtherRing: Bool = true) async throws -> [SegmentLease] {
-        let rows = try await database.query(
-            """
-            WITH due AS MATERIALIZED (
-                SELECT activity_key, segment FROM segments
-                WHERE segment <= 0 AND due_at <= now() AND \(unescaped: isFree("segments"))
-                ORDER BY due_at LIMIT \(limit)
-                FOR NO KEY UPDATE SKIP LOCKED
-            ), further AS MATERIALIZED (
-                SELECT activity_key, segment FROM segments AS s
-                WHERE segment > 0 AND due_at <= now() AND \(unescaped: isFree("s")) AND (
-                    s.due_at < now() - \(patience) OR (
-                        SELECT 2 * count(*) FILTER (
-                                WHERE (o.lease_daemon = \(daemon) AND NOT \(unescaped: isFree("o")))
-                                   OR (o.segment = 0 AND o.due_at <= now() AND \(unescaped: isFree("o")))
-                            ) < count(*)
-                        FROM segments AS o WHERE o.activity_key = s.activity_key AND o.segment >= 0
-                    )
-                )
-                ORDER BY due_at, activity_key, segment LIMIT \(takesFurtherRing ? 1 : 0)
-                FOR NO KEY UPDATE OF s SKIP LOCKED
-            )
-            UPDATE segments AS s
-            SET lease_owner = gen_random_uuid(), lease_daemon = \(daemon),
-                lease_until = clock_timestamp() + \(self.lease), retry_at = NULL
-            FROM (TABLE due UNION ALL TABLE further) AS due
-            WHERE s.activity_key = due.activity_key AND s.segment = due.segment
-              AND s.activity_key = ANY (ARRAY(SELECT activity_key FROM due UNION ALL SELECT activity_key FROM further))
-            RETURNING s.activity_key, s.segment, s.lease_owner::text
-            """
-        )
+        let claimant = SegmentRows.Claimant(daemon: daemon, lease: self.lease, patience: patience)
+        let claim = SegmentRows.claim(limit, takesFurtherRing: takesFurtherRing, for: claimant)
+        let rows = try await database.query(claim)
         return try rows.decoded(as: (Int64, Int16, String).self).map {
             SegmentLease(activityKey: $0, segment: $1, owner: $2)
         }
@@ -148,17 +86,11 @@ package struct SegmentStore: Sendable {
         )
     }
 
-    /// The statement that prolongs a lease and selects what ``progress(_:)`` reads. A lease that is fresh is left as it
-    /// is: what writes nothing waits for no disk. The next owner of one that has run out holds its row, so only one of
-    /// the two has it.
+    /// The statement that prolongs a lease and selects what ``progress(_:)`` reads.
     private func renewal(_ lease: SegmentLease) -> Query {
         """
         WITH renewed AS (
-            UPDATE segments SET lease_until = clock_timestamp() + \(self.lease)
-            WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
-              AND lease_owner = \(lease.owner)::uuid
-              AND (lease_until < clock_timestamp() + \(self.lease * 2 / 3) OR lease_until > clock_timestamp() + \(self.lease))
-            RETURNING activity_key
+            \(part: SegmentRows.prolongation(lease, by: self.lease))
         )
         SELECT wakes, cursor, completed_revision, lap_revision, lap_origin, alert_revision, alert_origin, failures,
             after_key, through_key,
@@ -297,14 +229,7 @@ package struct SegmentStore: Sendable {
             // ``acknowledge(_:_:hasFailed:hasSent:alertStamp:restingIfStill:with:)`` does.
             let holding: Query =
                 if alertStamp != nil || carousel != nil {
-                    """
-                    UPDATE segments
-                    SET alert_stamp = coalesce(\(alertStamp), alert_stamp),
-                        unsent_after = CASE WHEN \(carousel != nil) THEN \(carousel?.unsentAfter) ELSE unsent_after END
-                    WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
-                      AND lease_owner = \(lease.owner)::uuid
-                    RETURNING 1
-                    """
+                    SegmentRows.change(alertStamp: alertStamp, carousel, under: lease)
                 } else {
                     """
                     SELECT 1 FROM segments
@@ -318,8 +243,6 @@ package struct SegmentStore: Sendable {
         }
     }
 
-    /// Revisions that the walk passed before somebody was sent a newer one are merged by now, or left to walks that
-    /// pass them later. So this walk does not look at them again.
     private func acknowledgement(
         _ lease: SegmentLease,
         _ carousel: Carousel,
@@ -327,24 +250,19 @@ package struct SegmentStore: Sendable {
         _ hasSent: Bool,
         _ alertStamp: Timestamp?
     ) -> Query {
-        """
-        UPDATE segments
-        SET cursor = \(carousel.cursor), completed_revision = \(carousel.completed),
-            lap_revision = \(carousel.lap?.revision), lap_origin = \(carousel.lap?.origin),
-            alert_revision = \(carousel.alert?.revision), alert_origin = \(carousel.alert?.origin),
-            unsent_after = CASE WHEN \(carousel.unsentAfter != nil) THEN greatest(\(carousel.unsentAfter), least(
-                \(carousel.upcoming - 1), (
-                    SELECT coalesce(max(n.revision), 0) FROM changes AS n
-                    WHERE n.activity_key = \(lease.activityKey) AND n.revision > \(carousel.unsentAfter)
-                      AND \(unescaped: ChangeStore.isSent("n"))
-                )
-            )) END,
-            failures = CASE WHEN \(hasFailed) THEN failures ELSE 0 END,
-            pushed_at = CASE WHEN \(hasSent && !hasFailed) THEN clock_timestamp() ELSE pushed_at END,
-            alert_stamp = coalesce(\(alertStamp), alert_stamp),
-            lease_until = clock_timestamp() + \(self.lease)
-        WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
-          AND lease_owner = \(lease.owner)::uuid
-        """
+        let newestSent: Query = """
+            SELECT coalesce(max(n.revision), 0) FROM changes AS n
+            WHERE n.activity_key = \(lease.activityKey) AND n.revision > \(carousel.unsentAfter)
+              AND \(unescaped: ChangeStore.isSent("n"))
+            """
+        return SegmentRows.acknowledgement(
+            lease,
+            carousel,
+            hasFailed: hasFailed,
+            hasSent: hasSent,
+            alertStamp: alertStamp,
+            newestSent: newestSent,
+            leasedFor: self.lease
+        )
     }
 }

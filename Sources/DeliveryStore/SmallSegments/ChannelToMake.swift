@@ -3,7 +3,7 @@ package import ActivityModel
 package import Channels
 import FoundationEssentials
 import Postgres
-import Store
+package import Store
 
 /// A leased segment whose whole work is that Apple has to make its channel.
 ///
@@ -118,34 +118,17 @@ extension SegmentStore {
     /// before this was stored.
     package func keep(_ made: [MadeChannel]) async throws -> Kept {
         let made = made.sorted { $0.wanted.lease.activityKey < $1.wanted.lease.activityKey }
-        let (keys, owners) = (made.map(\.wanted.lease.activityKey), made.map(\.wanted.lease.owner))
+        let leases = made.map(\.wanted.lease)
         let stored = ChannelRows.made(made.map(\.wanted.id), as: made.map(\.apnsID))
         // Locks before looking for starts: a worker that finds no channel yet cannot rest until this is committed.
         let held: Query = """
             SELECT FROM segments
-            WHERE activity_key = ANY(\(keys)) AND segment <= \(SegmentRows.firstRing)
+            WHERE activity_key = ANY(\(leases.map(\.activityKey))) AND segment <= \(SegmentRows.firstRing)
             ORDER BY activity_key, segment FOR NO KEY UPDATE
             """
-        let woken: Query = """
-            UPDATE segments AS s SET due_at = \(unescaped: SegmentRows.dueNow("s")), wakes = s.wakes + 1
-            FROM unnest(\(keys), \(owners)) AS a(activity_key, owner)
-            WHERE \(unescaped: Query.byKey("s", "a", "activity_key")) AND s.activity_key = ANY(\(keys)) AND CASE s.segment
-                WHEN \(SegmentRows.firstRing)
-                    THEN s.lease_owner IS NOT NULL OR NOT (\(unescaped: ActivitySnapshot.hasNoStartToSend))
-                WHEN \(SegmentRows.channelSegment) THEN s.lease_owner IS DISTINCT FROM a.owner::uuid
-                ELSE false END
-            """
-        let ended: Query = """
-            UPDATE segments AS s
-            SET lease_owner = NULL, lease_until = NULL, failures = 0, retry_at = NULL,
-                due_at = CASE WHEN s.wakes <> u.wakes OR s.completed_revision < (
-                        SELECT a.revision FROM activities AS a WHERE a.activity_key = s.activity_key
-                    ) THEN clock_timestamp() ELSE \(unescaped: Self.restOfChannel(at: "s.completed_revision")) END
-            FROM unnest(\(keys), \(owners), \(made.map(\.wanted.wakes))) AS u(activity_key, owner, wakes)
-            WHERE \(unescaped: Query.byKey("s", "u", "activity_key")) AND s.activity_key = ANY(\(keys))
-              AND s.segment = \(SegmentRows.channelSegment) AND s.lease_owner = u.owner::uuid
-            RETURNING coalesce(s.due_at <= clock_timestamp(), false)
-            """
+        let woken = SegmentRows.wake(channelsMade: leases, unless: ActivitySnapshot.hasNoStartToSend)
+        let rest = Self.restOfChannel(at: "s.completed_revision")
+        let ended = SegmentRows.channelsMade(leases, wakes: made.map(\.wanted.wakes), orAt: rest)
         let results = try await database.withTransaction { connection in
             try await connection.commit([.planningOnce, stored, held, woken, ended])
         }

@@ -1,3 +1,5 @@
+package import Store
+
 /// A segment that was leased a moment ago, and what was seen of it then.
 package struct LeasedSegment: Sendable {
     /// The findings about a segment.

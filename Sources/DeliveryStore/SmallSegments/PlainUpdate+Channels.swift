@@ -63,18 +63,12 @@ extension SegmentStore {
         let keys = broadcasts.map(\.lease.activityKey)
         let revisions = broadcasts.map(\.change.revision)
         let merges = ChangeStore.merge(broadcasts.compactMap(\.jump), on: SegmentRows.channelSegment)
-        let completed: Query = """
-            UPDATE segments AS s
-            SET completed_revision = u.revision, failures = 0, pushed_at = clock_timestamp(),
-                lease_owner = NULL, lease_until = NULL, retry_at = NULL,
-                due_at = CASE WHEN s.wakes <> u.wakes THEN clock_timestamp()
-                    ELSE \(unescaped: Self.restOfChannel(at: "u.revision")) END
-            FROM unnest(\(keys), \(broadcasts.map(\.lease.owner)), \(revisions), \(broadcasts.map(\.wakes)))
-                AS u(activity_key, owner, revision, wakes)
-            WHERE \(unescaped: Query.byKey("s", "u", "activity_key")) AND s.segment = \(SegmentRows.channelSegment)
-              AND s.lease_owner = u.owner::uuid
-            RETURNING coalesce(s.due_at <= clock_timestamp(), false)
-            """
+        let completed = SegmentRows.completedBroadcasts(
+            broadcasts.map(\.lease),
+            revisions,
+            wakes: broadcasts.map(\.wakes),
+            orAt: Self.restOfChannel(at: "u.revision")
+        )
         let rows = try await database.withTransaction { connection in
             try await connection.commit(
                 [.planningOnce] + merges + [ChangeStore.markSent(revisions, of: keys), completed]

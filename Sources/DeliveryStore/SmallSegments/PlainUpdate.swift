@@ -1,6 +1,6 @@
 package import ActivityModel
 import Postgres
-import Store
+package import Store
 
 /// A leased segment whose whole work is one routine change, with all that its push needs.
 ///

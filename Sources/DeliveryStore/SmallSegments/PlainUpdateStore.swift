@@ -1,6 +1,6 @@
 import ActivityModel
 import Postgres
-import Store
+package import Store
 
 extension SegmentStore {
     /// Looks which of the leased segments have so little to do that they can be served together.
@@ -46,18 +46,15 @@ extension SegmentStore {
         // Rows are locked in the order in which everybody locks segments, because the loop over the rings is the outer
         // one. Such a ring has nothing that is due later: the look has found no start and no row of its own, and
         // whoever brings one wakes the ring.
+        let completed = SegmentRows.completedRings(
+            rings.map(\.lease),
+            begun: rings.map(\.begun),
+            rings.map(\.change.revision),
+            wakes: rings.map(\.wakes)
+        )
         let statement: Query = """
             WITH mine AS (
-                UPDATE segments AS s
-                SET completed_revision = u.revision, failures = 0, pushed_at = clock_timestamp(),
-                    lease_owner = NULL, lease_until = NULL,
-                    due_at = CASE WHEN s.wakes <> u.wakes THEN clock_timestamp() END
-                FROM unnest(
-                    \(rings.map(\.lease.activityKey)), \(rings.map(\.lease.owner)), \(rings.map(\.begun)),
-                    \(rings.map(\.change.revision)), \(rings.map(\.wakes))
-                ) AS u(activity_key, owner, begun, revision, wakes)
-                WHERE \(unescaped: Query.byKey("s", "u", "activity_key")) AND s.segment = 0 AND s.lease_owner = u.owner::uuid
-                RETURNING s.activity_key, u.begun, u.revision, s.due_at IS NOT NULL AS is_due
+                \(part: completed)
             )
             \(unescaped: rings.allSatisfy(\.isStep) ? Self.onlyCompleted : Self.recordingMerges)
             """
@@ -112,22 +109,6 @@ extension SegmentStore {
     /// Sets the remaining time of leases; nil ends them.
     private func set(_ leases: [SegmentLease], to time: Duration?) async throws {
         guard !leases.isEmpty else { return }
-        let leases = leases.sorted { ($0.activityKey, $0.segment) < ($1.activityKey, $1.segment) }
-        _ = try await database.execute(
-            """
-            WITH mine AS MATERIALIZED (
-                SELECT s.activity_key, s.segment
-                FROM segments AS s JOIN unnest(
-                    \(leases.map(\.activityKey)), \(leases.map(\.segment)), \(leases.map(\.owner))
-                ) AS u(activity_key, segment, owner)
-                    ON \(unescaped: Query.byKey("s", "u", "activity_key", "segment")) AND s.lease_owner = u.owner::uuid
-                ORDER BY s.activity_key, s.segment FOR NO KEY UPDATE OF s
-            )
-            UPDATE segments AS s
-            SET lease_owner = CASE WHEN l.until IS NOT NULL THEN s.lease_owner END, lease_until = l.until
-            FROM mine CROSS JOIN (SELECT clock_timestamp() + \(time)::interval AS until) AS l
-            WHERE \(unescaped: Query.byKey("s", "mine", "activity_key", "segment"))
-            """
-        )
+        _ = try await database.execute(SegmentRows.set(leases, to: time))
     }
 }

@@ -3,7 +3,7 @@ import ActivityModel
 import Channels
 package import Postgres
 import Registry
-import Store
+package import Store
 
 /// A segment at rest, as the accept of a change reads it while it holds the activity.
 ///

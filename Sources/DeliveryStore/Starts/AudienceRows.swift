@@ -1,5 +1,6 @@
 package import APITypes
 package import ActivityModel
+import Cards
 package import Postgres
 import Store
 
@@ -138,9 +139,7 @@ package enum AudienceRows {
                 FOR NO KEY UPDATE
             ) AS s
         )
-        UPDATE starts AS s SET due_at = clock_timestamp()
-        FROM recalled WHERE s.activity_key = \(activityKey) AND s.device_key = recalled.device_key
-          AND s.device_key = ANY(ARRAY(SELECT device_key FROM recalled))
+        \(part: StartRows.makeDue("recalled", of: activityKey))
         """
     }
 

@@ -1,6 +1,7 @@
 import ActivityModel
+import Cards
 package import Postgres
-import Store
+package import Store
 
 extension DeliveryStore {
     /// Turns the next stretch of an audience that has changed into starts that are due now.
@@ -86,32 +87,7 @@ extension DeliveryStore {
             CROSS JOIN LATERAL \(AudienceStretch.devicesOfFollower) AS d
             WHERE \(AudienceStretch.isWithinRule)
         ), enrolled AS (
-            INSERT INTO starts (activity_key, device_key, state, due_at)
-            SELECT a.activity_key, d.device_key, 'pending', clock_timestamp()
-            FROM activity AS a JOIN activity_types AS p USING (bundle_id, type_name)
-            CROSS JOIN wanted AS w CROSS JOIN LATERAL (
-                SELECT device_key, environment, device_token FROM devices WHERE device_key = w.device_key OFFSET 0
-            ) AS d
-            LEFT JOIN LATERAL (
-                SELECT token FROM start_tokens
-                WHERE device_key = d.device_key AND type_name = a.type_name AND state = 'live' OFFSET 0
-            ) AS t ON true
-            WHERE a.state = 'live' AND d.environment = a.environment AND \(isReachable)
-              AND NOT EXISTS (
-                  SELECT FROM subscriptions AS s
-                  WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key OFFSET 0
-              )
-              AND NOT EXISTS (
-                  SELECT FROM starts AS s
-                  WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key
-                    AND NOT \(wasGivenUp("s")) OFFSET 0
-              )
-            ORDER BY d.device_key
-            ON CONFLICT (activity_key, device_key) DO UPDATE
-            SET state = CASE starts.state WHEN 'unknown' THEN starts.state ELSE 'pending' END,
-                due_at = \(dueAgain), reason = NULL
-            WHERE \(wasGivenUp("starts"))
-            RETURNING 1
+            \(StartRows.enrolment(of: reached))
         )
         SELECT \(AudienceStretch.extent), (SELECT count(*) FROM enrolled)
         """
@@ -143,11 +119,33 @@ extension DeliveryStore {
         if let count = try rows[before.count].single(Int64.self), count > 0 { wakeUps.signal() }
     }
 
+    /// The starts of those whom the `wanted` of an ``enrolment`` can reach, and that they have no card or start of yet.
+    private static let reached = """
+        SELECT a.activity_key, d.device_key, 'pending', clock_timestamp()
+        FROM activity AS a JOIN activity_types AS p USING (bundle_id, type_name)
+        CROSS JOIN wanted AS w CROSS JOIN LATERAL (
+            SELECT device_key, environment, device_token FROM devices WHERE device_key = w.device_key OFFSET 0
+        ) AS d
+        LEFT JOIN LATERAL (
+            SELECT token FROM start_tokens
+            WHERE device_key = d.device_key AND type_name = a.type_name AND state = 'live' OFFSET 0
+        ) AS t ON true
+        WHERE a.state = 'live' AND d.environment = a.environment AND \(isReachable)
+          AND NOT EXISTS (
+              SELECT FROM subscriptions AS s
+              WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key OFFSET 0
+          )
+          AND NOT EXISTS (
+              SELECT FROM starts AS s
+              WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key
+                AND NOT \(StartRows.wasGivenUp("s")) OFFSET 0
+          )
+        ORDER BY d.device_key
+        """
+
     /// The statement that makes starts of devices and announces them; it counts them.
     private static func enrolment(of deviceKeys: [Int64], in activityKey: Int64?, isReport: Bool) -> Query {
-        """
-        WITH enrolled AS (
-            INSERT INTO starts (activity_key, device_key, state, due_at)
+        let reached: Query = """
             SELECT a.activity_key, d.device_key, 'pending', clock_timestamp()
             FROM devices AS d
             CROSS JOIN LATERAL (
@@ -186,17 +184,15 @@ extension DeliveryStore {
                   WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key OFFSET 0
               )
             ORDER BY a.activity_key, d.device_key
-            ON CONFLICT (activity_key, device_key) DO UPDATE
-            SET state = CASE WHEN starts.state IN ('claimed', 'unknown') THEN starts.state ELSE 'pending' END,
-                due_at = CASE starts.state WHEN 'claimed' THEN starts.due_at ELSE \(unescaped: Self.dueAgain) END,
-                failures = 0, reason = NULL, renewed = starts.renewed OR \(isReport)
-            WHERE (\(isReport) AND starts.state IN ('withheld', 'failed', 'claimed')) OR \(unescaped: Self.wasGivenUp("starts"))
-            RETURNING activity_key
-        ), announced AS (
-            INSERT INTO wake_ups (activity_key) SELECT DISTINCT activity_key FROM enrolled
-        )
-        SELECT count(*) FROM enrolled
-        """
+            """
+        return """
+            WITH enrolled AS (
+                \(part: StartRows.enrolment(of: reached, triesAgain: isReport))
+            ), announced AS (
+                \(unescaped: SegmentRows.announcement(ofActivitiesIn: "enrolled"))
+            )
+            SELECT count(*) FROM enrolled
+            """
     }
 
     /// The topics that audiences in the app of the device `d` name: null if there are more than a few, no row if there are
@@ -233,23 +229,4 @@ extension DeliveryStore {
          OR (d.device_token IS NOT NULL
              AND coalesce(\(StoredJSON.text(at: "{fallback_alert}", of: "p.policy"))::boolean, false)))
         """
-
-    /// An SQL expression: when a start that came to nothing, or was given up, may be sent. One without an answer leaves
-    /// its phone the time to report it, as it would have if it had always been wanted (promise 6).
-    private static let dueAgain = """
-        greatest(clock_timestamp(), CASE starts.state WHEN 'unknown' THEN starts.claimed_at + (
-            SELECT coalesce(\(StoredJSON.text(at: "{start_retry_seconds}", of: "t.policy"))::integer, \(Policy().startRetrySeconds)) * interval '1 second'
-            FROM activities AS o JOIN activity_types AS t USING (bundle_id, type_name)
-            WHERE o.activity_key = starts.activity_key) END)
-        """
-
-    /// The condition that a start was given up because its device had been removed from the audience; it may be wanted
-    /// again. One that may have left is repeated, but not more than once (promise 6).
-    private static func wasGivenUp(_ start: String) -> String {
-        """
-        (\(start).state = 'cancelled'
-         OR (\(start).state = 'unknown' AND \(start).due_at IS NULL
-             AND \(start).attempts < 2))
-        """
-    }
 }

@@ -1,6 +1,7 @@
-import APITypes
 package import ActivityModel
+import Channels
 package import Postgres
+import Store
 
 /// Phones whose start has left, and whose card may listen to the channel only later.
 ///
@@ -17,28 +18,31 @@ package enum LateStarts {
     package static func begin(of activity: ActivitySnapshot) -> Query {
         // The expiration counts from the stamp. The stamp may be ahead of a clock that was set back.
         let time = Duration.seconds(activity.policy.expiration.start) + subscribing
+        let kept = ChannelRows.keep(
+            channelsIn: "held",
+            of: activity.key,
+            forStartsWith: activity.newest,
+            expiringAfter: time
+        )
+        let begun: Query = """
+            SELECT \(activity.key) FROM held
+            WHERE starts_until IS NULL OR starts_until <= clock_timestamp()
+            """
         return """
             WITH held AS MATERIALIZED (
                 SELECT channel_id, starts_until FROM channels
                 WHERE activity_key = \(activity.key) AND state = 'ready' AND lost_at IS NULL
                 FOR NO KEY UPDATE
             ), kept AS (
-                UPDATE channels AS c
-                SET starts_until = greatest(c.starts_until, greatest(clock_timestamp(), to_timestamp(a.stamp)) + \(time)),
-                    starts_from = least(c.starts_from, \(activity.newest))
-                FROM held, activities AS a WHERE c.channel_id = held.channel_id AND a.activity_key = \(activity.key)
+                \(part: kept)
             )
-            INSERT INTO wake_ups (activity_key) SELECT \(activity.key) FROM held
-            WHERE starts_until IS NULL OR starts_until <= clock_timestamp()
+            \(part: SegmentRows.announcement(of: begun))
             """
     }
 
     /// The statement for a broadcast on a channel that was read at a time: whose start had expired by then has been told.
     package static func told(_ channel: ChannelID, before readAt: PGTimestamp) -> Query {
-        """
-        UPDATE channels SET starts_until = NULL, starts_from = NULL
-        WHERE channel_id = \(channel.rawValue)::uuid AND starts_until <= \(readAt)
-        """
+        ChannelRows.forgetStarts(on: channel, before: readAt)
     }
 
     /// An SQL expression: when the channel of the activity `a`, which has broadcast the revision `completed`, has to repeat

@@ -1,8 +1,7 @@
 import ActivityModel
+import Store
 import TestSupport
 import Testing
-
-@testable import DeliveryStore
 
 /// A ring of destinations that remembers what each was sent, walked by the machine under test.
 private struct Ring {

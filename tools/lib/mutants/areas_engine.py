@@ -16,16 +16,16 @@ leases = Area(
     "^DeliveryTests[.](Lease|SmallRing|PlainBroadcast|WorkerSlot|AcceptedWork|StampLock|GroupSize)"
 )
 STORE = "DeliveryStore/Segments/SegmentStore.swift"
-leases.string("lapsed-lease-is-kept", STORE, "\\(s).lease_until < now()", "false")
-leases.string("lease-of-a-later-clock-is-kept", STORE, "OR \\(s).lease_until > clock_timestamp() + interval '\\(most) milliseconds'", "")
-leases.query("early-segments-are-claimed", STORE, "segment <= 0 AND due_at <= now()", "segment <= 0")
+LEASING = "Store/Segments/SegmentRows+Claims.swift"
+leases.string("lapsed-lease-is-kept", LEASING, "\\(s).lease_until < now()", "false")
+leases.string("lease-of-a-later-clock-is-kept", LEASING, "OR \\(s).lease_until > clock_timestamp() + interval '\\(most) milliseconds'", "")
+leases.query("early-segments-are-claimed", LEASING, "segment <= 0 AND due_at <= now()", "segment <= 0")
 leases.query("lapsed-lease-is-renewed", STORE, "AND (lease_until > clock_timestamp() OR EXISTS (SELECT FROM renewed))", "")
 leases.query("lapsed-lease-sends", STORE, "AND s.lease_until > clock_timestamp()", "")
 leases.query("newer-change-does-not-stop", STORE, "AND a.state = 'live'", "", at="({} AND a.state = 'live')".replace("{}", "\\(isFirst)"))
 leases.expression("stores-without-a-lease", STORE, "results[statements.count].affectedRows > 0", "true", at="guard results[statements.count].affectedRows > 0")
 leases.expression("exceptions-without-a-lease", STORE, "results.last?.isEmpty == false", "true")
-leases.query("announced-work-is-overlooked", STORE, "wakes = s.wakes + 1", "wakes = s.wakes",
-             at="wakes = s.wakes + 1\n                FROM woken")
+leases.query("announced-work-is-overlooked", "Store/Segments/SegmentRows+Announcements.swift", "wakes = s.wakes + 1", "wakes = s.wakes")
 leases.query("small-ring-is-not-on-record", "DeliveryStore/Changes/ChangeStore.swift", "is_sent = true", "is_sent = c.is_sent", at="UPDATE changes AS c SET is_sent = true")
 BROADCAST = "DeliveryStore/SmallSegments/PlainUpdate+Channels.swift"
 leases.string("plain-broadcast-jumps-over-alerts", "DeliveryStore/SmallSegments/RoutineUpdate.swift", "AND NOT ", "AND false AND ",
@@ -36,8 +36,9 @@ UPDATES = "Delivery/Workers/SegmentGroup+Updates.swift"
 leases.expression("refused-for-good-is-repeated", UPDATES, "consequence == .refused", "false")
 leases.string("plain-broadcast-forgets-late-starts", "DeliveryStore/SmallSegments/BroadcastAddress.swift",
     " AND (n.starts_until IS NULL OR n.starts_until > clock_timestamp())", "")
-leases.query("broadcast-rests-over-new-work", BROADCAST, "s.wakes <> u.wakes", "false")
-leases.query("broadcast-without-a-lease", BROADCAST, "s.lease_owner = u.owner::uuid", "true", at="AND s.lease_owner = u.owner::uuid")
+COMPLETION = "Store/Segments/SegmentRows+Completion.swift"
+leases.query("broadcast-rests-over-new-work", COMPLETION, "s.wakes <> u.wakes", "false", at="s.wakes <> u.wakes THEN clock_timestamp()\n")
+leases.query("broadcast-without-a-lease", COMPLETION, "s.lease_owner = u.owner::uuid", "true", at="\n          AND s.lease_owner = u.owner::uuid")
 ENDINGS = "DeliveryStore/Segments/LeaseEndings.swift"
 leases.expression("rests-over-new-work", ENDINGS, "wakesSeen", "nil", at='failures: "0",\n            ifStill: wakesSeen')
 leases.expression("pauses-over-new-work", ENDINGS, "wakesSeen", "nil", at="ending(lease, dueIn: delay, ifStill: wakesSeen)")
@@ -83,7 +84,7 @@ stamping.expression("repeat-under-the-alerts-stamp", TURN, "change.timestamp == 
 stamping.expression("assured-under-the-alerts-stamp", CATCH_UP, "change.timestamp == progress.alertStamp", "false")
 
 walks = Area("walks", "^DeliveryTests[.]Carousel")
-CAROUSEL = "DeliveryStore/Segments/Carousel.swift"
+CAROUSEL = "Store/Segments/Carousel.swift"
 walks.expression("turns-to-the-same", CAROUSEL, "revision > begun", "revision >= begun")
 walks.statement("unsent-is-forgotten", CAROUSEL, "unsentAfter = sent\n", "\n")
 walks.expression("lap-from-the-beginning", CAROUSEL, "cursor", "0", at="lap = Lap(revision: revision, origin: cursor)")
@@ -103,7 +104,7 @@ rings.expression("walks-on-over-the-end", "Delivery/Rings/RingWalk.swift", "look
 WINDOW = "Delivery/Rings/RingWindow.swift"
 rings.expression("stores-when-nobody-was-reached", WINDOW, "part.exceptions.areAll", "false")
 rings.statement("stores-over-a-gap", WINDOW, "break", "continue", at="guard let some = slice.exceptions else { break }")
-rings.string("passed-is-all-behind-the-origin", "Store/Fragments/SegmentRows.swift", "\\(deviceKey) > \\(origin) AND \\(deviceKey) <= g.cursor", "\\(deviceKey) > \\(origin)")
+rings.string("passed-is-all-behind-the-origin", "Store/Segments/SegmentRows.swift", "\\(deviceKey) > \\(origin) AND \\(deviceKey) <= g.cursor", "\\(deviceKey) > \\(origin)")
 
 merges = Area("merges", "^DeliveryTests[.](Merge|Ring|CatchUp|Pacing)|^RecordTests[.]Timeline")
 UNSENT = '"(c.merged_into IS NULL AND NOT \\(isSent("c")))"'
@@ -174,12 +175,13 @@ starts.string("unsent-start-tells-its-revision", "Intake/Reports/ReportedStarts.
 starts.query("reported-start-stays", "Intake/Reports/ReportedStarts.swift", "ELSE 'settled' END", "ELSE s.state END")
 starts.query("claimed-is-cancelled", "Delivery/Starts/StartAbandonment.swift", "s.state IN ('pending', 'withheld')", "s.state IN ('pending', 'withheld', 'claimed')")
 ENROLMENT = "DeliveryStore/Starts/DeliveryStore+Enrolment.swift"
-starts.string("given-up-is-started-a-third-time", ENROLMENT, "AND \\(start).attempts < 2", "")
+ENROLLED = "Cards/Starts/StartRows+Enrolment.swift"
+starts.string("given-up-is-started-a-third-time", ENROLLED, "AND \\(start).attempts < 2", "")
 starts.string("other-environment-is-enrolled", ENROLMENT, "d.environment = a.environment AND \\(isReachable)", "\\(isReachable)")
 starts.string("enrolling-is-not-told", "Record/Activities/Record+Activities.swift", "a.state = 'live' AND a.enrolment_due", "false")
 starts.statement("enrolling-is-lost", "Record/Activities/ActivityParts.swift", "resource.starts.enrolling = enrolling")
 starts.expression("verdict-forgets-phones-to-add", "Record/Timeline/ActivityVerdict.swift", "starts.enrolling", "false", at="(starts.enrolling ?")
-starts.query("registration-cuts-a-claim-short", ENROLMENT, "CASE WHEN starts.state IN ('claimed', 'unknown') THEN starts.state ELSE 'pending' END",
+starts.query("registration-cuts-a-claim-short", ENROLLED, "CASE WHEN starts.state IN ('claimed', 'unknown') THEN starts.state ELSE 'pending' END",
              "'pending'")
 
 ledger = Area(
@@ -211,8 +213,8 @@ channels.expression("repeats-without-pause", TURN, "wait > .zero ? wait : nil", 
 channels.expression("second-channel-is-forgotten", "Delivery/Broadcasts/SegmentGroup+Channels.swift",
                     "!kept.stored.contains($0.wanted.id)", "false")
 MAKING = "DeliveryStore/SmallSegments/ChannelToMake.swift"
-channels.query("made-channel-wakes-no-start", MAKING, "OR NOT (", "OR (")
-channels.query("made-channel-forgets-changes", MAKING, "s.completed_revision < (", "s.completed_revision > (")
+channels.query("made-channel-wakes-no-start", COMPLETION, "OR NOT (", "OR (")
+channels.query("made-channel-forgets-changes", COMPLETION, "s.completed_revision < (", "s.completed_revision > (")
 channels.query("channel-is-made-after-the-end", MAKING, "a.state = 'live' AND ", "")
 channels.query("late-listener-is-owed-nothing", "Intake/Reports/ReportRows.swift",
                "CASE WHEN known.revision < a.revision THEN 'due'::subscription_state ELSE 'riding' END", "'riding'::subscription_state")

@@ -1,7 +1,3 @@
-package import ActivityModel
-import Postgres
-import Store
-
 /// A segment that this daemon works on until the lease runs out.
 package struct SegmentLease: Hashable, Sendable {
     package let activityKey: Int64
@@ -28,21 +24,11 @@ package struct RingRange: Hashable, Sendable {
     package let after: Int64
     package let through: Int64
 
-    /// All there may be: the only ring of an activity.
-    static let whole = RingRange(after: 0, through: .max)
-}
+    package init(after: Int64, through: Int64) {
+        self.after = after
+        self.through = through
+    }
 
-/// What is stored of a leased segment.
-package struct SegmentProgress: Sendable {
-    /// Moves whenever the segment is given work; see ``SegmentStore/rest(_:wakesSeen:hold:)``.
-    package var wakes: Int64
-    package var carousel: Carousel
-    /// Failures in a row of the segment as a whole: APNs away, a credential refused.
-    package var failures: Int
-    /// The device keys of the ring. It only changes under the ring's lease.
-    package let range: RingRange
-    /// How many rings the activity has.
-    package let rings: Int
-    /// Of a ring: the timestamp under which it was last sent an alert.
-    package let alertStamp: Timestamp?
+    /// All there may be: the only ring of an activity.
+    package static let whole = RingRange(after: 0, through: .max)
 }

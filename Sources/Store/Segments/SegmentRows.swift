@@ -1,7 +1,7 @@
 package import Postgres
 
-/// SQL over the rows of `segments` and `wake_ups` that several rooms share: whoever makes work gives it to the segments
-/// in its own transaction.
+/// SQL over the rows of `segments` and `wake_ups`: whoever makes work gives it to the segments in its own transaction,
+/// and a worker leases segments and stores how far it has come.
 package enum SegmentRows {
     /// The segment number of an activity's channel; rings are numbered from 0.
     package static let channelSegment: Int16 = -1
@@ -9,30 +9,6 @@ package enum SegmentRows {
     package static let firstRing: Int16 = 0
 
     // MARK: Giving work
-
-    /// The statement that announces work without a queue for one row; for transactions of which there are many at once.
-    package static func announce(activityKeys: [Int64]) -> Query {
-        "INSERT INTO wake_ups (activity_key) SELECT * FROM unnest(\(activityKeys))"
-    }
-
-    /// The same for work that is about cards: one announcement for each activity.
-    package static func announce(cards: [CardKey]) -> Query {
-        let devices = Dictionary(grouping: cards, by: \.activityKey).mapValues { $0.count == 1 ? $0[0].deviceKey : nil }
-        let keys = devices.keys.sorted()
-        return """
-            INSERT INTO wake_ups (activity_key, device_key)
-            SELECT * FROM unnest(\(keys), \(keys.map { devices[$0] ?? nil }))
-            """
-    }
-
-    /// The same for those of the rows of a table that are due: it has the columns of cards.
-    package static func announcement(ofDueAmong cards: String) -> String {
-        """
-        INSERT INTO wake_ups (activity_key, device_key)
-        SELECT activity_key, CASE count(*) WHEN 1 THEN min(device_key) END FROM \(cards)
-        WHERE state = 'due' GROUP BY activity_key
-        """
-    }
 
     /// An SQL expression: when the segment `s` becomes due if it gets work now. New work does not cut the pause after a
     /// failure short (promise 2). A pause of more than two hours means that the clock was set back, and does not count.

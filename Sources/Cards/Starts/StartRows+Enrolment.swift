@@ -1,0 +1,77 @@
+import ActivityModel
+package import Postgres
+import Store
+
+// Starts of an audience: made, made again, and looked at again.
+extension StartRows {
+    /// The part of a statement that makes starts of the rows of a selection, which has the columns `activity_key`,
+    /// `device_key`, `state` and `due_at`. A start that was given up is wanted again. It returns a row for each.
+    package static func enrolment(of wanted: String) -> String {
+        """
+        INSERT INTO starts (activity_key, device_key, state, due_at)
+        \(wanted)
+        ON CONFLICT (activity_key, device_key) DO UPDATE
+        SET state = CASE starts.state WHEN 'unknown' THEN starts.state ELSE 'pending' END,
+            due_at = \(dueAgain), reason = NULL
+        WHERE \(wasGivenUp("starts"))
+        RETURNING 1
+        """
+    }
+
+    /// The same for devices that have just registered or changed their topics. It returns the keys of their activities.
+    ///
+    /// With `triesAgain`, a start that was withheld or failed is tried again, and one that is under way is tried again if it
+    /// fails. `attempts` are kept, because an earlier push may have arrived.
+    package static func enrolment(of wanted: Query, triesAgain: Bool) -> Query {
+        """
+        INSERT INTO starts (activity_key, device_key, state, due_at)
+        \(part: wanted)
+        ON CONFLICT (activity_key, device_key) DO UPDATE
+        SET state = CASE WHEN starts.state IN ('claimed', 'unknown') THEN starts.state ELSE 'pending' END,
+            due_at = CASE starts.state WHEN 'claimed' THEN starts.due_at ELSE \(unescaped: dueAgain) END,
+            failures = 0, reason = NULL, renewed = starts.renewed OR \(triesAgain)
+        WHERE (\(triesAgain) AND starts.state IN ('withheld', 'failed', 'claimed')) OR \(unescaped: wasGivenUp("starts"))
+        RETURNING activity_key
+        """
+    }
+
+    /// The condition that a start was given up because its device had been removed from the audience; it may be wanted
+    /// again. One that may have left is repeated, but not more than once (promise 6).
+    package static func wasGivenUp(_ start: String) -> String {
+        """
+        (\(start).state = 'cancelled'
+         OR (\(start).state = 'unknown' AND \(start).due_at IS NULL
+             AND \(start).attempts < 2))
+        """
+    }
+
+    /// An SQL expression: when a start that came to nothing, or was given up, may be sent. One without an answer leaves
+    /// its phone the time to report it, as it would have if it had always been wanted (promise 6).
+    private static let dueAgain = """
+        greatest(clock_timestamp(), CASE starts.state WHEN 'unknown' THEN starts.claimed_at + (
+            SELECT coalesce(\(StoredJSON.text(at: "{start_retry_seconds}", of: "t.policy"))::integer, \(Policy().startRetrySeconds)) * interval '1 second'
+            FROM activities AS o JOIN activity_types AS t USING (bundle_id, type_name)
+            WHERE o.activity_key = starts.activity_key) END)
+        """
+
+    /// The part of a statement that makes the starts of an activity due at once whose devices are in the rows of a table.
+    package static func makeDue(_ devices: String, of activityKey: Int64) -> Query {
+        """
+        UPDATE starts AS s SET due_at = clock_timestamp()
+        FROM \(unescaped: devices) WHERE s.activity_key = \(activityKey) AND s.device_key = \(unescaped: devices).device_key
+          AND s.device_key = ANY(ARRAY(SELECT device_key FROM \(unescaped: devices)))
+        """
+    }
+
+    /// The part of a statement that tries the starts again that have failed with the start tokens in the rows of a table:
+    /// it has the columns `device_key` and `type_name`. It returns the keys of their activities.
+    package static func revival(ofTokens tokens: String) -> String {
+        """
+        UPDATE starts AS s SET state = 'pending', due_at = clock_timestamp(), failures = 0, reason = NULL
+        FROM \(tokens) AS r, activities AS a
+        WHERE s.device_key = r.device_key AND s.state = 'failed' AND a.activity_key = s.activity_key
+          AND a.type_name = r.type_name AND a.state = 'live'
+        RETURNING s.activity_key
+        """
+    }
+}

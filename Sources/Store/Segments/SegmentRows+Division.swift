@@ -1,0 +1,34 @@
+package import Postgres
+
+// Several rings of one activity.
+extension SegmentRows {
+    /// The statement that divides a leased ring: it keeps the device keys up to the first of the cuts, and each new ring
+    /// takes those up to the next one, the last of them up to `last`. It returns the numbers of the new rings: none if the
+    /// lease is lost.
+    ///
+    /// Each new ring takes over the cursor and the laps. Rings are numbered in the order of their making.
+    package static func division(
+        of lease: SegmentLease,
+        at cuts: [Int64],
+        through last: Int64,
+        firstNumber: Int16
+    ) -> Query {
+        let numbers = cuts.indices.map { firstNumber + Int16($0) }
+        let ends = Array(cuts.dropFirst()) + [last]
+        return """
+            WITH mine AS (
+                UPDATE segments SET through_key = \(cuts[0])
+                WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
+                  AND lease_owner = \(lease.owner)::uuid AND lease_until > clock_timestamp()
+                RETURNING *
+            )
+            INSERT INTO segments (activity_key, segment, after_key, through_key, due_at, completed_revision, lap_revision,
+                lap_origin, alert_revision, alert_origin, alert_stamp, unsent_after, cursor, pushed_at)
+            SELECT m.activity_key, n.segment, n.after_key, n.through_key, clock_timestamp(), m.completed_revision,
+                   m.lap_revision, m.lap_origin, m.alert_revision, m.alert_origin, m.alert_stamp,
+                   m.unsent_after, m.cursor, m.pushed_at
+            FROM mine AS m, unnest(\(numbers), \(cuts), \(ends)) AS n(segment, after_key, through_key)
+            RETURNING segment
+            """
+    }
+}
