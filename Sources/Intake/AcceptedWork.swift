@@ -107,23 +107,10 @@ struct AcceptedWork {
         return outcome
     }
 
-    /// As ``SegmentStore/wake(activityKeys:segments:)``. Rows are locked in their order, because the loop over them is
-    /// the outer one (``Query/planningOnce``).
+    /// What gives the segments their work (``SegmentRows/accept(_:for:lease:)``).
     var statement: Query {
-        """
-        UPDATE segments AS s
-        SET completed_revision = CASE WHEN \(unescaped: Self.isEmpty) THEN w.revision ELSE s.completed_revision END,
-            unsent_after = CASE WHEN NOT \(unescaped: Self.isEmpty) THEN s.unsent_after END,
-            due_at = CASE WHEN \(unescaped: Self.isEmpty) THEN s.due_at WHEN w.is_end THEN least(s.due_at, w.now)
-                ELSE \(unescaped: SegmentRows.dueNow("s", now: "w.now")) END,
-            retry_at = CASE WHEN NOT w.is_end AND NOT \(unescaped: Self.isTaken) THEN s.retry_at END,
-            wakes = CASE WHEN \(unescaped: Self.isEmpty) THEN s.wakes ELSE s.wakes + 1 END,
-            lease_owner = CASE WHEN \(unescaped: Self.isTaken) THEN w.owner ELSE s.lease_owner END,
-            lease_daemon = CASE WHEN \(unescaped: Self.isTaken) THEN \(daemon) ELSE s.lease_daemon END,
-            lease_until = CASE WHEN \(unescaped: Self.isTaken) THEN w.now + \(lease) ELSE s.lease_until END
-        FROM (
-            SELECT r.*, CASE WHEN r.is_leasable THEN gen_random_uuid() END AS owner, clock_timestamp() AS now
-            FROM \(rows: [
+        SegmentRows.accept(
+            [
                 .each("place", shares.indices.map(Int32.init)),
                 .each("activity_key", shares.map(\.activityKey)),
                 .usually(0, "segment", shares.map(\.segment.number)),
@@ -131,19 +118,11 @@ struct AcceptedWork {
                 .each("revision", shares.map(\.accepted.revision)),
                 .usually(false, "is_end", shares.map(\.accepted.isEnd)),
                 .each("is_leasable", shares.map(\.isLeasable)),
-            ]) AS r
-        ) AS w
-        WHERE \(unescaped: Query.byKey("s", "w", "activity_key", "segment"))
-        RETURNING w.place, CASE WHEN s.lease_owner = w.owner THEN s.lease_owner::text END, s.due_at IS NOT NULL,
-            s.wakes
-        """
+            ],
+            for: daemon,
+            lease: lease
+        )
     }
-
-    /// It was empty when it was looked at, and nothing has woken it since.
-    private static let isEmpty = "s.wakes IS NOT DISTINCT FROM w.empty_since"
-    private static let isTaken = """
-        (w.owner IS NOT NULL AND s.lease_owner IS NULL AND (s.due_at IS NULL OR s.due_at <= w.now))
-        """
 }
 
 extension AcceptedWork.Share {

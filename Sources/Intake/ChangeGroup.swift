@@ -67,12 +67,7 @@ enum ChangeGroup {
         judged.statements =
             desk.statements(sentWithRing: judged.work?.sentWithRing ?? []) + carriedOut.flatMap(\.records)
         if !settled.isEmpty {
-            judged.statements.append(
-                """
-                UPDATE schedules SET state = 'done', settled_at = clock_timestamp(), lease_until = NULL, reason = NULL
-                WHERE schedule_id = ANY(\(settled)::uuid[])
-                """
-            )
+            judged.statements.append(ScheduleRows.settlement(of: settled))
         }
         judged.statements += desk.cancellations + kept.statements
         if let skew { judged.statements.append(EventRows.insertion([skew])) }
@@ -369,20 +364,7 @@ private struct IntakeDesk {
     var cancellations: [Query] {
         let ended = accepted.filter { $0.kind == .end }.map(\.activityKey)
         guard !ended.isEmpty else { return [] }
-        return [
-            """
-            WITH open AS MATERIALIZED (
-                SELECT s.schedule_id FROM unnest(\(ended)) AS r(activity_key)
-                CROSS JOIN LATERAL (
-                    SELECT schedule_id FROM schedules
-                    WHERE activity_key = r.activity_key AND state::text = 'pending' OFFSET 0
-                ) AS s
-            )
-            UPDATE schedules SET state = 'cancelled', settled_at = clock_timestamp(), lease_until = NULL,
-                reason = 'activity_ended'
-            WHERE schedule_id = ANY(ARRAY(SELECT schedule_id FROM open)) AND state::text = 'pending'
-            """
-        ]
+        return [ScheduleRows.cancellation(ofEnded: ended)]
     }
 
     private func insertion(sentWithRing: Set<Int64>) -> Query {
@@ -411,35 +393,18 @@ private struct IntakeDesk {
             .rarely("traceparent", commands.map { $0.origin?.trace?.description }),
         ]
         columns += CardHints.rows(commands.map(\.hints))
-        return """
-            INSERT INTO changes (activity_key, revision, kind, content_state, alert, urgency, must_deliver,
-                dismiss_after_seconds, dismiss_at, event_time, timestamp, stamped_at, accepted_at, min_interval_seconds,
-                sent_with_ring, request_id, traceparent, \(unescaped: CardHints.columns))
-            SELECT u.activity_key, u.revision, u.kind::change_kind, u.content_state, u.alert, u.urgency::urgency,
-                   u.must_deliver, u.dismiss_after, u.dismiss_at, u.event_time, u.timestamp,
-                   CASE WHEN u.timestamp IS NOT NULL THEN clock_timestamp() END, clock_timestamp(), u.min_interval,
-                   u.with_segment, u.request_id, u.traceparent, \(unescaped: CardHints.columns)
-            FROM \(rows: columns) AS u
-            """
+        return ChangeRows.insertion(columns)
     }
 
     private func standing(of keys: [Int64]) -> Query {
         let standings = keys.map { places[$0]?.machine.standing }
         let ended = keys.map { places[$0]?.machine.state == .ended }
-        return """
-            UPDATE activities AS a
-            SET revision = u.revision, stamp = greatest(a.stamp, u.stamp),
-                event_time = coalesce('epoch'::timestamptz + u.event_time * interval '1 microsecond', a.event_time),
-                state = CASE WHEN u.ended THEN 'ended'::activity_state ELSE a.state END,
-                ended_at = CASE WHEN u.ended THEN coalesce(a.ended_at, clock_timestamp()) ELSE a.ended_at END
-            FROM \(rows: [
-                .each("activity_key", keys),
-                .each("revision", standings.map { $0?.revision }),
-                .each("stamp", standings.map { $0?.lastTimestamp }),
-                .rarely("event_time", standings.map { $0?.eventTime }),
-                .usually(false, "ended", ended),
-            ]) AS u
-            WHERE a.activity_key = u.activity_key
-            """
+        return ActivityRows.stand([
+            .each("activity_key", keys),
+            .each("revision", standings.map { $0?.revision }),
+            .each("stamp", standings.map { $0?.lastTimestamp }),
+            .rarely("event_time", standings.map { $0?.eventTime }),
+            .usually(false, "ended", ended),
+        ])
     }
 }

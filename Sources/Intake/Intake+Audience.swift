@@ -133,29 +133,19 @@ struct AudienceChange: Sendable {
         let stands = try stored.map(AlertContent.stored) ?? facts.startAlert
         if let alert = request.alert ?? (added == nil || stands != nil ? nil : policyAlert) {
             try await checkSize(with: alert, on: connection)
-            statements.append(
-                """
-                UPDATE activities SET start_alert = \(alert.json.text)::json WHERE activity_key = \(facts.key)
-                """
-            )
+            statements.append(ActivityRows.setStartAlert(alert.json.text, activityKey: facts.key))
         } else if added != nil, stands == nil {
             throw Problem.alertRequired()
         }
         if let removed {
             statements += AudienceRows.deletion(removed, activityKey: facts.key)
             if removed.allOfType {
-                statements.append("UPDATE activities SET audience_all = false WHERE activity_key = \(facts.key)")
+                statements.append(ActivityRows.withdrawAll(activityKey: facts.key))
             }
         }
         if let added {
             statements += AudienceRows.insertion([.init(activityKey: facts.key, app: app, audience: added)])
-            statements.append(
-                """
-                UPDATE activities SET enrolment_due = true, audience_all = audience_all OR \(added.allOfType),
-                    enrolled_devices = CASE WHEN \(added.allOfType) THEN least(enrolled_devices, 0) - 1 ELSE enrolled_devices END
-                WHERE activity_key = \(facts.key)
-                """
-            )
+            statements.append(ActivityRows.enrol(withAll: added.allOfType, activityKey: facts.key))
         }
         if let removed {
             statements.append(AudienceRows.recall(removed, activityKey: facts.key))

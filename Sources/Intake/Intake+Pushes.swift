@@ -1,5 +1,6 @@
 package import APITypes
 package import ActivityModel
+import DeliveryStore
 import JSON
 import Postgres
 import Registry
@@ -113,16 +114,15 @@ private struct PushDestinations {
 
     func insertion(of request: PushRequest, _ body: [UInt8], _ app: BundleID) -> Query {
         let priority = request.priority ?? (request.pushType.priorities.contains(.ten) ? .ten : .five)
-        return """
-            INSERT INTO pushes (push_id, bundle_id, environment, device_key, token, push_type, priority, expiration,
-                collapse_id, body, deadline)
-            SELECT id.id, \(app.rawValue), d.environment::apns_environment, d.device_key, d.token,
-                   \(request.pushType.rawValue), \(Int16(priority.rawValue)), \(request.expiresAt?.unixSeconds),
-                   \(request.collapseID), \(body),
-                   coalesce(\(request.expiresAt?.stored), clock_timestamp() + \(Self.patience))
-            FROM (SELECT gen_random_uuid() AS id) AS id,
-                 unnest(\(deviceKeys), \(environments), \(tokens)) AS d(device_key, environment, token)
-            RETURNING push_id::text
-            """
+        return PushRows.insertion(
+            of: request,
+            body,
+            app,
+            priority: priority,
+            deviceKeys: deviceKeys,
+            environments: environments,
+            tokens: tokens,
+            patience: Self.patience
+        )
     }
 }

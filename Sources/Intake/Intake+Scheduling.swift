@@ -22,13 +22,13 @@ extension Intake {
                         _ = try Followers(rows: rows).settle(contentState, of: command.activity)
                     }
                     let rows = try await connection.query(
-                        """
-                        INSERT INTO schedules (activity_key, bundle_id, kind, due_at, body, request_id, traceparent)
-                        SELECT activity_key, bundle_id, \(kind.rawValue)::schedule_kind, \(time.stored),
-                               \(body.text)::json, \(command.origin?.requestID), \(command.origin?.trace?.description)
-                        FROM activities WHERE activity_key = \(command.activity.key) AND state <> 'ended'
-                        RETURNING schedule_id::text
-                        """
+                        ScheduleRows.insertion(
+                            kind,
+                            at: time.stored,
+                            body: body.text,
+                            activityKey: command.activity.key,
+                            origin: command.origin
+                        )
                     )
                     guard let id = try rows.single(String.self) else { throw Problem.activityEnded() }
                     return ChangeAnswer.scheduled(scheduleID: id)

@@ -1,3 +1,4 @@
+import DeliveryStore
 import Store
 
 /// Changes that an activity accepts before its time while nobody has a card of it. Phones need only the newest state of
@@ -14,13 +15,9 @@ package enum ScheduledStart {
         alone AS (
             SELECT b.activity_key, b.revision FROM \(begun) AS b WHERE \(hasNoCards("b"))
         ), passed AS (
-            UPDATE segments AS g SET completed_revision = alone.revision FROM alone
-            WHERE g.activity_key = alone.activity_key AND g.completed_revision < alone.revision
+            \(SegmentRows.pass(from: "alone"))
         ), merged AS (
-            UPDATE changes AS c SET merged_into = alone.revision FROM alone
-            WHERE c.activity_key = alone.activity_key AND c.revision > 1 AND c.revision < alone.revision
-              AND c.merged_into IS NULL
-            RETURNING c.activity_key, c.revision, c.merged_into
+            \(ChangeRows.passOver(from: "alone"))
         ), told AS (
             \(EventRows.merge(from: "merged"))
         )

@@ -91,8 +91,8 @@ struct StartGroup {
         var group = StartGroup(starts, kept: try KeptAnswers(keys.isEmpty ? nil : rows.last))
         let accepted = group.decide(by: try StartDesk(Array(rows[1...selection.count])))
         if !accepted.isEmpty {
-            let inserted = try await connection.query(StartRows.insertion(accepted))
-            group.activities = try StartRows.inserted(accepted, inserted)
+            let inserted = try await connection.query(NewActivityRows.insertion(accepted))
+            group.activities = try NewActivityRows.inserted(accepted, inserted)
         }
         return group
     }
@@ -143,8 +143,8 @@ struct StartGroup {
     ) async throws {
         let keys = activities.map(\.key) + replays.map(\.activityKey)
         guard !keys.isEmpty else { return }
-        let channels = StartRows.channelSegments(of: activities, leasing: limit, for: segments)
-        let statements = StartRows.parts(of: activities) + channels + [StartDraft.selection(keys)]
+        let channels = NewActivityRows.channelSegments(of: activities, leasing: limit, for: segments)
+        let statements = NewActivityRows.parts(of: activities) + channels + [StartDraft.selection(keys)]
         let places = activities.map(\.place) + replays.map(\.place)
         let hasKeys = places.contains { starts[$0].start.idempotencyKey != nil }
         let looked = ContinuousClock.now
@@ -181,7 +181,7 @@ struct StartGroup {
         answers[place] = .success(Stored(answer: CountedAnswer(known, for: key), activity: activity))
     }
 
-    /// Reads the rows of ``StartRows/channelSegments(of:leasing:for:)``, which were asked for at `looked`.
+    /// Reads the rows of ``NewActivityRows/channelSegments(of:leasing:for:)``, which were asked for at `looked`.
     private mutating func takeLeases(
         _ rows: Rows,
         _ drafts: [Int64: StartAnswer],

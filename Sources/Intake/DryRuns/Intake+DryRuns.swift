@@ -41,8 +41,8 @@ extension Intake {
                     throw Problem.activityExists()
                 }
                 _ = try await connection.pipeline(
-                    StartRows.parts(of: [activity])
-                        + StartRows.channelSegments(of: [activity], leasing: 0, for: segments)
+                    NewActivityRows.parts(of: [activity])
+                        + NewActivityRows.channelSegments(of: [activity], leasing: 0, for: segments)
                 )
                 let plan = try await PushPlan.read(activity.key, revision: 1, on: connection)
                 var answer = plan.answer

@@ -1,6 +1,10 @@
 import ActivityModel
+import Cards
+import Channels
 import DeliveryStore
+import Intake
 import Postgres
+import Registry
 import Store
 
 /// Deletes a few ended activities in one transaction, and only a part of those with many devices.
@@ -54,7 +58,7 @@ struct ActivityDeletion: Sendable {
         let isHeld = found.contains { $0.mayGo && !$0.isFree }
         guard !keys.isEmpty else { return Outcome(next: next, isHeld: isHeld) }
         let results = try await connection.pipeline(
-            Self.parts.map { $0.deletion(of: keys) } + [deletion(of: keys)]
+            Self.parts.map { $0.deletion(of: keys, limit: Self.rowLimit) } + [deletion(of: keys)]
         )
         let isPartial = results.dropLast().contains { $0.affectedRows == Self.rowLimit }
         let deleted = results.last?.affectedRows ?? 0
@@ -167,50 +171,11 @@ struct ActivityDeletion: Sendable {
 
     // MARK: What
 
-    /// A table that may have many rows for an activity, and their order in the index that finds them.
-    private struct Part {
-        let table: String
-        let order: String
-        /// Which rows may go before the activity does.
-        var condition = "true"
+    /// What may have many rows for an activity, in the order in which it is deleted.
+    private static let parts: [ActivityPart] =
+        ActivityPart.cards + [.audienceMembers, .appVersions, .budgets, .schedules, .changes]
 
-        /// Rows that somebody is about to change are left.
-        func deletion(of keys: [Int64]) -> Query {
-            """
-            DELETE FROM \(unescaped: table) WHERE ctid = ANY(ARRAY(
-                SELECT p.ctid FROM \(unescaped: table) AS p WHERE p.activity_key = ANY(\(keys)) AND \(unescaped: condition)
-                ORDER BY p.activity_key, \(unescaped: order) LIMIT \(rowLimit) FOR UPDATE SKIP LOCKED
-            ))
-            """
-        }
-
-        /// An SQL condition: the activity `a` has none of them.
-        var isEmpty: String {
-            "NOT EXISTS (SELECT FROM \(table) AS p WHERE p.activity_key = a.activity_key AND \(condition) OFFSET 0)"
-        }
-    }
-
-    /// Whatever reads an activity finds its first and its newest change as long as it is there.
-    private static let parts = [
-        Part(table: "subscriptions", order: "p.device_key"),
-        Part(table: "starts", order: "p.device_key"),
-        Part(table: "continuations", order: "p.device_key, p.activitykit_id"),
-        Part(table: "audience_members", order: "p.kind, p.member_id"),
-        Part(table: "activity_app_versions", order: "p.app_version"),
-        Part(table: "budget_ledger", order: "p.class, p.revision"),
-        Part(table: "schedules", order: "p.due_at"),
-        Part(
-            table: "changes",
-            order: "p.revision",
-            condition: """
-                p.revision > 1
-                AND p.revision < (SELECT n.revision FROM activities AS n WHERE n.activity_key = p.activity_key)
-                """
-        ),
-    ]
-
-    /// Deletes the activities that have only a few rows left. Foreign keys take those along, except channels: as long
-    /// as one may be at Apple, it holds its activity.
+    /// Deletes the activities that have only a few rows left, and channels that are gone at Apple.
     private func deletion(of keys: [Int64]) -> Query {
         """
         WITH empty AS MATERIALIZED (
@@ -218,9 +183,9 @@ struct ActivityDeletion: Sendable {
             WHERE a.activity_key = ANY(\(keys)) AND \(unescaped: isFree)
               AND \(unescaped: Self.parts.map(\.isEmpty).joined(separator: " AND "))
         ), freed AS (
-            DELETE FROM channels AS c USING empty WHERE c.activity_key = empty.activity_key AND \(unescaped: isGone)
+            \(unescaped: ChannelRows.deletion(from: "empty", where: isGone))
         )
-        DELETE FROM activities AS a USING empty WHERE a.activity_key = empty.activity_key
+        \(unescaped: ActivityRows.deletion(from: "empty"))
         """
     }
 }

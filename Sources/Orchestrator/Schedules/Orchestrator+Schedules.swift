@@ -1,5 +1,6 @@
 package import APITypes
 package import ActivityModel
+import Intake
 import JSON
 import Postgres
 import Record
@@ -20,7 +21,7 @@ extension Orchestrator {
         let after = place?.0
         let rows = try await database.query(
             """
-            SELECT \(unescaped: ScheduleRows.columns)
+            SELECT \(unescaped: ScheduleReading.columns)
             FROM schedules AS s JOIN activities AS a USING (activity_key)
             WHERE s.bundle_id = \(app.rawValue)
               AND (\(state?.rawValue)::text IS NULL OR s.state::text = \(state?.rawValue))
@@ -32,7 +33,7 @@ extension Orchestrator {
             """
         )
         if rows.isEmpty { try await store.requireApp(app) }
-        return .cut(try ScheduleRows.decode(rows).map { $1 }, limit: page.limit) {
+        return .cut(try ScheduleReading.decode(rows).map { $1 }, limit: page.limit) {
             [String($0.dueAt.microseconds), $0.id]
         }
     }
@@ -54,12 +55,12 @@ extension Orchestrator {
     ) async throws -> ScheduleResource? {
         let rows = try await query(
             """
-            SELECT \(unescaped: ScheduleRows.columns)
+            SELECT \(unescaped: ScheduleReading.columns)
             FROM schedules AS s JOIN activities AS a USING (activity_key)
             WHERE a.bundle_id = \(app.rawValue) AND s.schedule_id = \(id)::uuid
             """
         )
-        return try ScheduleRows.decode(rows).first?.1
+        return try ScheduleReading.decode(rows).first?.1
     }
 
     /// Cancels a schedule that has not run.
@@ -68,14 +69,7 @@ extension Orchestrator {
     package func cancelSchedule(_ app: BundleID, _ id: String) async throws {
         let cancelled = try await database.withTransaction { connection in
             let before = try await Self.schedule(app, id) { try await connection.query($0) }
-            let cancelled = try await connection.execute(
-                """
-                UPDATE schedules AS s SET state = 'cancelled', settled_at = clock_timestamp(), lease_until = NULL
-                FROM activities AS a
-                WHERE a.activity_key = s.activity_key AND a.bundle_id = \(app.rawValue)
-                  AND s.schedule_id = \(id)::uuid AND s.state = 'pending'
-                """
-            )
+            let cancelled = try await connection.execute(ScheduleRows.cancellation(of: id, app: app))
             if cancelled > 0 {
                 try await AuditRows.record(.scheduleCancelled, of: app, id, before: before?.json, on: connection)
             }

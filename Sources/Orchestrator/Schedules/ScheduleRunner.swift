@@ -59,28 +59,11 @@ struct ScheduleRunner: Service, CustomStringConvertible {
     /// - Returns: Whether there may be more.
     func runDue() async throws -> Bool {
         let rows = try await orchestrator.database.query(
-            """
-            WITH due AS MATERIALIZED (
-                SELECT schedule_id FROM schedules AS s
-                WHERE state = 'pending' AND due_at <= now() AND (lease_until IS NULL OR lease_until < now())
-                  AND NOT EXISTS (
-                      SELECT FROM schedules AS e
-                      WHERE e.activity_key = s.activity_key AND e.state = 'pending' AND s.kind <> 'start'
-                        AND (e.due_at, e.kind, e.created_at, e.schedule_id) < (s.due_at, s.kind, s.created_at, s.schedule_id)
-                        AND NOT (s.kind = 'end' AND EXISTS (
-                            SELECT FROM schedules AS w
-                            WHERE w.activity_key = e.activity_key AND w.state = 'pending' AND w.reason IS NOT NULL
-                              AND (w.due_at, w.kind, w.created_at, w.schedule_id)
-                                  <= (e.due_at, e.kind, e.created_at, e.schedule_id)
-                        ))
-                  )
-                ORDER BY due_at LIMIT \(Self.batchSize) FOR NO KEY UPDATE SKIP LOCKED
+            ScheduleRows.claim(
+                limit: Self.batchSize,
+                lease: orchestrator.settings.pushDeadline,
+                returning: Due.columns
             )
-            UPDATE schedules AS s SET lease_until = clock_timestamp() + \(orchestrator.settings.pushDeadline)
-            FROM due, activities AS a
-            WHERE s.schedule_id = due.schedule_id AND a.activity_key = s.activity_key
-            RETURNING \(unescaped: Due.columns)
-            """
         )
         let due = try rows.map { try Due($0) }
         await withDiscardingTaskGroup { group in
@@ -107,7 +90,7 @@ struct ScheduleRunner: Service, CustomStringConvertible {
         let limits = due.filter(\.isSilenceLimit)
         guard !limits.isEmpty else { return due }
         do {
-            let moved = try await orchestrator.database.query(SilenceLimit.postponement(of: limits.map(\.id)))
+            let moved = try await orchestrator.database.query(ScheduleRows.postponement(of: limits.map(\.id)))
                 .decoded(as: String.self)
             return due.filter { !moved.contains($0.id) }
         } catch {
@@ -162,12 +145,7 @@ struct ScheduleRunner: Service, CustomStringConvertible {
         )
         let reason = (error as? Problem)?.code ?? "database_error"
         do {
-            _ = try await orchestrator.database.execute(
-                """
-                UPDATE schedules SET reason = \(reason), lease_until = clock_timestamp() + \(Self.pause)
-                WHERE schedule_id = \(due.id)::uuid AND state = 'pending'
-                """
-            )
+            _ = try await orchestrator.database.execute(ScheduleRows.pause(of: due.id, Self.pause, reason: reason))
         } catch {
             // The database is away, also for the end. The lease expires.
         }
@@ -201,18 +179,11 @@ struct ScheduleRunner: Service, CustomStringConvertible {
                 "SELECT FROM activities WHERE activity_key = \(activityKey) FOR NO KEY UPDATE",
                 """
                 WITH run AS (
-                    UPDATE schedules SET state = 'done', settled_at = clock_timestamp(), lease_until = NULL, reason = NULL
-                    WHERE schedule_id = \(scheduleID)::uuid AND state = 'pending'
-                    RETURNING activity_key
+                    \(part: ScheduleRows.run(scheduleID))
                 ), begun AS (
-                    UPDATE activities AS a
-                    SET state = 'live', started_at = clock_timestamp(),
-                        stamp = greatest(a.stamp + 1, floor(extract(epoch FROM clock_timestamp()))::int8)
-                    FROM run WHERE a.activity_key = run.activity_key AND a.state = 'scheduled'
-                    RETURNING a.activity_key, a.revision, a.stamp
+                    \(unescaped: ActivityRows.begin(from: "run"))
                 ), stamped AS (
-                    UPDATE changes AS c SET timestamp = begun.stamp, stamped_at = clock_timestamp()
-                    FROM begun WHERE c.activity_key = begun.activity_key AND c.revision = begun.revision
+                    \(unescaped: ChangeRows.stamp(from: "begun"))
                 ), \(unescaped: ScheduledStart.passing("begun"))
                 SELECT FROM run
                 """,
@@ -239,10 +210,7 @@ struct ScheduleRunner: Service, CustomStringConvertible {
             _ = try await orchestrator.database.execute(
                 """
                 WITH failed AS (
-                    UPDATE schedules
-                    SET state = 'failed', settled_at = clock_timestamp(), lease_until = NULL, reason = \(problem.code)
-                    WHERE schedule_id = \(due.id)::uuid AND state = 'pending'
-                    RETURNING activity_key, NULL::bigint AS device_key, schedule_id, kind, due_at, reason
+                    \(part: ScheduleRows.failure(of: due.id, reason: problem.code))
                 )
                 \(unescaped: Self.failureEvent)
                 """

@@ -58,7 +58,7 @@ struct ActivityParts: Sendable {
                 state: try .stored(state)
             )
         }
-        for (key, schedule) in try ScheduleRows.decode(results[2]) {
+        for (key, schedule) in try ScheduleReading.decode(results[2]) {
             parts.schedules[key, default: []].append(schedule)
         }
         return parts
@@ -82,7 +82,7 @@ struct ActivityParts: Sendable {
 
     private static func openSchedules(_ keys: [Int64]) -> Query {
         """
-        SELECT \(unescaped: ScheduleRows.columns)
+        SELECT \(unescaped: ScheduleReading.columns)
         FROM schedules AS s JOIN activities AS a USING (activity_key)
         WHERE s.activity_key = ANY(\(keys)) AND s.state = 'pending' ORDER BY s.due_at
         """

@@ -33,7 +33,7 @@ new_starts = Area(
     "^OrchestratorTests[.]OutdatedType"
 )
 STARTED = "Intake/StartGroup.swift"
-START_ROWS = "Intake/StartRows.swift"
+NEW_SEGMENTS = "Store/Segments/SegmentRows+Accepting.swift"
 new_starts.expression("one-id-is-inserted-twice", STARTED, "names.insert(command.start.name).inserted", "true")
 new_starts.expression("one-key-is-used-twice", STARTED, "kept.claim(key)", "true", at="guard kept.claim(key) else")
 new_starts.statement("answers-are-not-kept", STARTED, "if let key { kept.keep(draft, for: key, status: status, uncounted: activityKey) }")
@@ -42,9 +42,9 @@ new_starts.expression("past-end-is-taken", STARTED, "endsAt.stored <= now", "fal
 new_starts.statement("outdated-type-is-believed", STARTED, "try proposal.type.check(types)")
 new_starts.statement("any-start-is-a-replay", STARTED, "try stored.judgeReplay(start.request)")
 new_starts.expression("waiting-starts-wake-nobody", STARTED, "activities.contains(where: \\.hasStarts)", "false")
-new_starts.query("halted-channel-is-handed-over", START_ROWS, " AND n.may_be_made", "")
-new_starts.query("pooled-channel-gives-work", START_ROWS, "u.is_live AND n.is_wanted AS is_due", "u.is_live AS is_due")
-new_starts.expression("more-channels-are-leased-than-there-is-room", START_ROWS, "room > 0", "true")
+new_starts.query("halted-channel-is-handed-over", NEW_SEGMENTS, " AND n.may_be_made", "")
+new_starts.query("pooled-channel-gives-work", NEW_SEGMENTS, "u.is_live AND n.is_wanted AS is_due", "u.is_live AS is_due")
+new_starts.expression("more-channels-are-leased-than-there-is-room", "Intake/NewActivityRows.swift", "room > 0", "true")
 new_starts.expression("large-audience-holds-up-others", "Intake/RequestedStart.swift",
                       "audience.users.count + audience.devices.count + audience.topics.count <= Self.mostMembers", "true")
 
@@ -74,19 +74,20 @@ groups.statement("carried-out-elements-stay-under-way", QUEUE, "elementsUnderWay
 
 schedules = Area("schedules", "^DeliveryTests[.]Pacing|^OrchestratorTests[.]Schedule")
 RUNNER = "Orchestrator/Schedules/ScheduleRunner.swift"
-schedules.query("end-does-not-pass", RUNNER, "s.kind = 'end' AND EXISTS (", "false AND EXISTS (")
-schedules.query("end-passes-what-was-not-tried", RUNNER, "w.reason IS NOT NULL", "true")
-schedules.query("end-waits-behind-what-waits", RUNNER, "<= (e.due_at, e.kind,", "= (e.due_at, e.kind,")
-schedules.query("start-does-not-pass", RUNNER, "s.kind <> 'start'", "true")
-schedules.query("leased-schedules-run", RUNNER, "(lease_until IS NULL OR lease_until < now())", "true")
-schedules.query("order-is-lost", RUNNER, "(e.due_at, e.kind, e.created_at, e.schedule_id) < (s.due_at, s.kind, s.created_at, s.schedule_id)", "false")
+RUNNING = "Intake/Schedules/ScheduleRows+Running.swift"
+schedules.query("end-does-not-pass", RUNNING, "s.kind = 'end' AND EXISTS (", "false AND EXISTS (")
+schedules.query("end-passes-what-was-not-tried", RUNNING, "w.reason IS NOT NULL", "true")
+schedules.query("end-waits-behind-what-waits", RUNNING, "<= (e.due_at, e.kind,", "= (e.due_at, e.kind,")
+schedules.query("start-does-not-pass", RUNNING, "s.kind <> 'start'", "true")
+schedules.query("leased-schedules-run", RUNNING, "(lease_until IS NULL OR lease_until < now())", "true")
+schedules.query("order-is-lost", RUNNING, "(e.due_at, e.kind, e.created_at, e.schedule_id) < (s.due_at, s.kind, s.created_at, s.schedule_id)", "false")
 schedules.expression("server-fault-fails-a-schedule", RUNNER, "problem.status < 500", "true")
 schedules.expression("busy-fails-a-schedule", RUNNER, "problem.status != 429", "true")
-schedules.query("ended-activity-begins", RUNNER, " AND a.state = 'scheduled'", "",
+schedules.string("ended-activity-begins", "DeliveryStore/Changes/ActivityRows.swift", " AND a.state = 'scheduled'", "",
                 equivalent="who ends an activity cancels its schedules in the same transaction, so none is pending then")
-schedules.query("cancelled-start-runs", RUNNER, " AND state = 'pending'", "",
-                at="WHERE schedule_id = \\(scheduleID)::uuid AND state = 'pending'")
-SILENCE = "Intake/SilenceLimit.swift"
+schedules.query("cancelled-start-runs", RUNNING, " AND state = 'pending'", "",
+                at="WHERE schedule_id = \\(scheduleID)::uuid AND state = 'pending'\n        RETURNING activity_key\n")
+SILENCE = "Intake/Schedules/SilenceLimit.swift"
 schedules.string("silence-begins-at-the-start", SILENCE, "c.accepted_at, a.started_at", "a.started_at")
 schedules.string("silence-is-always-over", SILENCE, "\\(limit) <= clock_timestamp()", "true")
 

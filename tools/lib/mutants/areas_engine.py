@@ -43,10 +43,10 @@ ENDINGS = "DeliveryStore/Segments/LeaseEndings.swift"
 leases.expression("rests-over-new-work", ENDINGS, "wakesSeen", "nil", at='failures: "0",\n            ifStill: wakesSeen')
 leases.expression("pauses-over-new-work", ENDINGS, "wakesSeen", "nil", at="ending(lease, dueIn: delay, ifStill: wakesSeen)")
 leases.string("failures-are-not-counted", ENDINGS, "least(s.failures + 1, 1000)", "s.failures")
-ACCEPTED = "Intake/AcceptedWork.swift"
+ACCEPTED = "Store/Segments/SegmentRows+Accepting.swift"
 leases.statement("partly-refused-is-not-on-record", UPDATES,
     "changes.append(ChangeStore.markSent(revision, of: update.lease.activityKey))")
-leases.expression("accept-trusts-an-old-look", ACCEPTED, "wakes == rest.wakes + 1", "true")
+leases.expression("accept-trusts-an-old-look", "Intake/AcceptedWork.swift", "wakes == rest.wakes + 1", "true")
 leases.expression("accept-forgets-due-cards", "DeliveryStore/SmallSegments/RestingSegment.swift",
     """hasNo("mode = 'token' AND d.state = 'due'", orderedBy: "mode, due_at")""", '"true"')
 leases.expression("accept-forgets-starts", "DeliveryStore/SmallSegments/RestingSegment.swift", "ActivitySnapshot.hasNoStartToSend", '"true"')
@@ -75,7 +75,7 @@ stamping.expression("end-waits-for-the-clock", CHANGES, "stored.kind != .end", "
 stamping.expression("stamps-ahead-of-the-clock", CHANGES, "wait > 0", "false", at="if wait > 0, stored.kind")
 stamping.statement("stamps-twice", CHANGES, "if !anew, let change = stored.changeUnderItsStamp { return change }",
                    at="if locked[2].isEmpty { throw LeaseLost() }\n        if !anew, let change = stored.changeUnderItsStamp { return change }")
-stamping.query("scheduled-start-goes-back", "Orchestrator/Schedules/ScheduleRunner.swift",
+stamping.string("scheduled-start-goes-back", "DeliveryStore/Changes/ActivityRows.swift",
                "greatest(a.stamp + 1, floor(extract(epoch FROM clock_timestamp()))::int8)", "floor(extract(epoch FROM clock_timestamp()))::int8",
                equivalent="nothing is stamped before an activity begins, so the clock is above its stamp of 0")
 TURN = "Delivery/Broadcasts/ChannelTurn.swift"

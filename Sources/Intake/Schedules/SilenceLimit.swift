@@ -1,10 +1,8 @@
-package import Postgres
-
 /// Ends an activity when nothing has changed for as long as its policy allowed when it was started.
 ///
 /// Changes do not touch its schedule, because there may be many. When the schedule is due, it looks for the newest
 /// change, and moves itself to when that will be too old.
-package enum SilenceLimit {
+enum SilenceLimit {
     /// An SQL expression: since when the activity of the schedule `s` is silent. A start that is still to come counts
     /// as a change of its time.
     private static let silentSince = """
@@ -16,18 +14,8 @@ package enum SilenceLimit {
         """
 
     /// An SQL expression: when the schedule `s` is to run; null if it is no silence limit.
-    private static let limit = "\(silentSince) + s.silence_seconds * interval '1 second'"
+    static let limit = "\(silentSince) + s.silence_seconds * interval '1 second'"
 
     /// An SQL condition: nothing speaks against running the schedule `s` now.
     static let isReached = "(s.silence_seconds IS NULL OR \(limit) <= clock_timestamp())"
-
-    /// The statement that moves those of some silence limits which are not reached, and returns their ids; it touches
-    /// no other schedule.
-    package static func postponement(of scheduleIDs: [String]) -> Query {
-        """
-        UPDATE schedules AS s SET due_at = \(unescaped: limit), lease_until = NULL
-        WHERE s.schedule_id = ANY(\(scheduleIDs)::uuid[]) AND s.state = 'pending' AND NOT \(unescaped: isReached)
-        RETURNING s.schedule_id::text
-        """
-    }
 }

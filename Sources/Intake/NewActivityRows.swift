@@ -35,36 +35,24 @@ struct NewActivity: Sendable {
 }
 
 /// How new activities are written, many in one statement.
-enum StartRows {
+enum NewActivityRows {
     /// The statement that inserts activities, except those whose ids are taken. Starts come in the order of their names:
     /// two groups with the same ids never wait for each other.
     static func insertion(_ starts: [AcceptedStart]) -> Query {
         let requests = starts.map(\.proposal.request)
-        return """
-            INSERT INTO activities (bundle_id, activity_id, environment, type_name, delivery, state, attributes, start_body,
-                audience_all, enrolment_due, stamp, starts_at, ends_at, started_at)
-            SELECT u.bundle_id, u.activity_id, u.environment::apns_environment, u.type_name, u.delivery::delivery_mode,
-                   CASE WHEN clock.later THEN 'scheduled'::activity_state ELSE 'live' END, u.attributes, u.start_body,
-                   u.audience_all, u.enrolment_due,
-                   CASE WHEN clock.later THEN 0 ELSE floor(extract(epoch FROM clock_timestamp()))::int8 END,
-                   u.starts_at, u.ends_at, CASE WHEN NOT clock.later THEN clock_timestamp() END
-            FROM \(rows: [
-                .each("activity_id", starts.map(\.name.id.rawValue)),
-                .each("bundle_id", starts.map(\.name.app.rawValue)),
-                .each("environment", starts.map(\.environment.rawValue)),
-                .each("type_name", requests.map(\.type.rawValue)),
-                .each("delivery", requests.map(\.delivery.rawValue)),
-                .each("attributes", starts.map { JSONText($0.proposal.attributes.bytes) }),
-                .each("start_body", requests.map { JSONText($0.json.serialized()) }),
-                .usually(false, "audience_all", requests.map(\.audience.allOfType)),
-                .each("enrolment_due", requests.map { !$0.audience.isEmpty }),
-                .rarely("starts_at", requests.map { $0.startsAt?.stored }),
-                .rarely("ends_at", requests.map { $0.endsAt?.stored }),
-            ]) AS u
-            CROSS JOIN LATERAL (SELECT coalesce(u.starts_at > clock_timestamp(), false) AS later) AS clock
-            ON CONFLICT (bundle_id, activity_id) DO NOTHING
-            RETURNING activity_key, bundle_id, activity_id, state::text, stamp
-            """
+        return ActivityRows.insertion([
+            .each("activity_id", starts.map(\.name.id.rawValue)),
+            .each("bundle_id", starts.map(\.name.app.rawValue)),
+            .each("environment", starts.map(\.environment.rawValue)),
+            .each("type_name", requests.map(\.type.rawValue)),
+            .each("delivery", requests.map(\.delivery.rawValue)),
+            .each("attributes", starts.map { JSONText($0.proposal.attributes.bytes) }),
+            .each("start_body", requests.map { JSONText($0.json.serialized()) }),
+            .usually(false, "audience_all", requests.map(\.audience.allOfType)),
+            .each("enrolment_due", requests.map { !$0.audience.isEmpty }),
+            .rarely("starts_at", requests.map { $0.startsAt?.stored }),
+            .rarely("ends_at", requests.map { $0.endsAt?.stored }),
+        ])
     }
 
     /// The activities that an ``insertion(_:)`` has inserted, by the rows that it returns.
@@ -128,27 +116,12 @@ enum StartRows {
             .rarely("traceparent", origins.map { $0?.trace?.description }),
         ]
         columns += CardHints.rows(proposals.map { CardHints($0.request) })
-        return """
-            INSERT INTO changes (activity_key, revision, kind, content_state, alert, urgency, timestamp, stamped_at,
-                accepted_at, request_id, traceparent, \(unescaped: CardHints.columns))
-            SELECT u.activity_key, 1, 'start', u.content_state, u.alert, u.urgency::urgency, u.timestamp,
-                   CASE WHEN u.timestamp IS NOT NULL THEN clock_timestamp() END, clock_timestamp(),
-                   u.request_id, u.traceparent, \(unescaped: CardHints.columns)
-            FROM \(rows: columns) AS u
-            """
+        return ChangeRows.firsts(columns)
     }
 
-    /// Nobody needs an update to the start itself, so the walk begins after it. If the audience is empty, the ring has
-    /// no work.
+    /// If the audience is empty, the ring has no work.
     private static func rings(_ activities: [NewActivity]) -> Query {
-        """
-        INSERT INTO segments (activity_key, segment, completed_revision, due_at)
-        SELECT u.activity_key, \(SegmentRows.firstRing), 1, CASE WHEN u.is_due THEN clock_timestamp() END
-        FROM \(rows: [
-            .each("activity_key", activities.map(\.key)),
-            .each("is_due", activities.map(\.hasStarts)),
-        ]) AS u
-        """
+        SegmentRows.firstRings(activityKeys: activities.map(\.key), areDue: activities.map(\.hasStarts))
     }
 
     /// Channels that can serve each other's activities.
@@ -183,75 +156,32 @@ enum StartRows {
             return true
         }
         return [
-            """
-            INSERT INTO segments (activity_key, segment, completed_revision, due_at, lease_owner, lease_daemon, lease_until)
-            SELECT w.activity_key, \(SegmentRows.channelSegment), 1, CASE WHEN w.is_due THEN w.now END,
-                   CASE WHEN w.is_leased THEN gen_random_uuid() END, CASE WHEN w.is_leased THEN \(store.daemon) END,
-                   CASE WHEN w.is_leased THEN w.now + \(store.lease) END
-            FROM (
-                SELECT u.activity_key, u.is_live AND n.is_wanted AS is_due,
-                       u.is_leasable AND n.is_wanted AND n.may_be_made AS is_leased, clock_timestamp() AS now
-                FROM \(rows: [
-                    .each("activity_key", activities.map(\.key)),
-                    .usually(true, "is_live", activities.map(\.isLive)),
-                    .each("is_leasable", areLeasable),
-                ]) AS u
-                CROSS JOIN LATERAL (
-                    SELECT a.state = 'creating' AS is_wanted, \(unescaped: SegmentStore.isNotHalted) AS may_be_made
-                    FROM channels AS a WHERE a.activity_key = u.activity_key AND a.lost_at IS NULL OFFSET 0
-                ) AS n
-            ) AS w
-            RETURNING activity_key, lease_owner::text, due_at IS NOT NULL
-            """
+            SegmentRows.channels(
+                activityKeys: activities.map(\.key),
+                areLive: activities.map(\.isLive),
+                areLeasable: areLeasable,
+                mayBeMade: SegmentStore.isNotHalted,
+                for: store.daemon,
+                lease: store.lease
+            )
         ]
-    }
-
-    /// A change that Tally makes later by itself.
-    private struct Schedule {
-        let activityKey: Int64
-        let app: BundleID
-        let kind: ChangeKind
-        /// Its time; or the time from which silence counts, nil: now.
-        let dueAt: PGTimestamp?
-        /// After how much silence an end comes; nil: it comes at its time.
-        var silenceSeconds: Int32?
-        /// Nil for the start, which has the origin already.
-        var origin: RequestOrigin?
     }
 
     private static func schedules(_ activities: [NewActivity]) -> [Query] {
         let all = activities.flatMap { schedules(of: $0) }
-        guard !all.isEmpty else { return [] }
-        return [
-            """
-            INSERT INTO schedules (activity_key, bundle_id, kind, due_at, body, silence_seconds, request_id, traceparent)
-            SELECT u.activity_key, u.bundle_id, u.kind::schedule_kind,
-                   CASE WHEN u.silence_seconds IS NULL THEN u.due_at
-                       ELSE greatest(u.due_at, clock_timestamp()) + u.silence_seconds * interval '1 second' END,
-                   '{}', u.silence_seconds, u.request_id, u.traceparent
-            FROM \(rows: [
-                .each("activity_key", all.map(\.activityKey)),
-                .each("bundle_id", all.map(\.app.rawValue)),
-                .each("kind", all.map(\.kind.rawValue)),
-                .each("due_at", all.map(\.dueAt)),
-                .each("silence_seconds", all.map(\.silenceSeconds)),
-                .each("request_id", all.map { $0.origin?.requestID }),
-                .each("traceparent", all.map { $0.origin?.trace?.description }),
-            ]) AS u
-            """
-        ]
+        return all.isEmpty ? [] : [ScheduleRows.insertion(all)]
     }
 
-    private static func schedules(of activity: NewActivity) -> [Schedule] {
+    private static func schedules(of activity: NewActivity) -> [ScheduleRows.New] {
         let (key, start) = (activity.key, activity.proposal.start)
         let startsAt = start.request.startsAt?.stored
-        var schedules: [Schedule] = []
+        var schedules: [ScheduleRows.New] = []
         if !activity.isLive {
-            schedules.append(Schedule(activityKey: key, app: start.app, kind: .start, dueAt: startsAt))
+            schedules.append(ScheduleRows.New(activityKey: key, app: start.app, kind: .start, dueAt: startsAt))
         }
         if let seconds = activity.proposal.type.policy.endWhenSilentSeconds {
             schedules.append(
-                Schedule(
+                ScheduleRows.New(
                     activityKey: key,
                     app: start.app,
                     kind: .end,
@@ -263,7 +193,7 @@ enum StartRows {
         }
         if let endsAt = start.request.endsAt?.stored {
             schedules.append(
-                Schedule(activityKey: key, app: start.app, kind: .end, dueAt: endsAt, origin: start.origin)
+                ScheduleRows.New(activityKey: key, app: start.app, kind: .end, dueAt: endsAt, origin: start.origin)
             )
         }
         return schedules

@@ -4,7 +4,7 @@ package import Postgres
 import Store
 
 /// Reads the rows of `schedules` for the answers of the API.
-package enum ScheduleRows {
+package enum ScheduleReading {
     /// The columns that ``decode(_:)`` reads, of the schedule `s` and its activity `a`.
     package static let columns = """
         s.activity_key, s.schedule_id::text, a.activity_id, s.kind::text, s.due_at, s.state::text, s.reason
