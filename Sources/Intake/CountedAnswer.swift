@@ -1,6 +1,5 @@
 import APITypes
 import DeliveryStore
-import JSON
 import Postgres
 import Store
 
@@ -66,12 +65,7 @@ struct CountedAnswer<Answer: AudienceAnswer>: Sendable {
         guard let uncounted = known.uncounted else { return answer }
         answer.audience = try await AudienceCount.of(uncounted, in: database)
         guard let key else { return answer }
-        let stored = try await database.execute(
-            """
-            UPDATE idempotency_keys SET answer = \(answer.json.text)::json, uncounted = NULL
-            WHERE scope = \(key.scope) AND uncounted IS NOT NULL
-            """
-        )
+        let stored = try await database.execute(KeptAnswers.completion(answer, for: key))
         guard stored == 0 else { return answer }
         let kept = try await database.withConnection { try await KeptAnswers<Answer>.read([key], on: $0) }
         return try kept.answer(to: key) ?? answer

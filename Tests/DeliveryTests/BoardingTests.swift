@@ -6,6 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import Cards
 @testable import Delivery
 @testable import DeliveryStore
 @testable import Intake

@@ -1,5 +1,6 @@
 package import APITypes
 package import ActivityModel
+import Cards
 import DeliveryStore
 import JSON
 import Postgres

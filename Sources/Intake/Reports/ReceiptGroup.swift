@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import Cards
 import DeliveryStore
 import Postgres
 import Registry
@@ -74,9 +75,7 @@ enum ReceiptGroup {
                 WHERE s.shown_revision < n.revision
                 ORDER BY s.activity_key, s.device_key FOR NO KEY UPDATE OF s
             ), stored AS (
-                UPDATE subscriptions AS s SET shown_revision = n.revision, shown_at = n.shown_at
-                FROM newest AS n JOIN held AS h ON h.activity_key = n.activity_key AND h.device_key = n.device_key
-                WHERE \(unescaped: Query.byKey("s", "h", "activity_key", "device_key"))
+                \(unescaped: SubscriptionRows.showing("newest", among: "held"))
             )
             SELECT t.request, t.environment::text, t.urgency::text,
                    (extract(epoch FROM t.shown_at - t.accepted_at) * 1000000)::int8

@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import Cards
 import DeliveryStore
 import JSON
 import Postgres
@@ -86,7 +87,7 @@ struct ReportGroup {
             }
         }
         if !outcome.byToken.isEmpty {
-            _ = try await database.execute(TokenOwners.updateTokens(of: outcome.byToken))
+            _ = try await database.execute(SubscriptionRows.giveUpTokens(of: outcome.byToken))
         }
         if outcome.givesWork { wakeUps.signal() }
         return outcome
@@ -228,27 +229,21 @@ struct ReportGroup {
         let places = devices.indices.filter { devices[$0] == nil }
             .sorted { reports[$0].card.deviceName < reports[$1].card.deviceName }
         guard !places.isEmpty else { return }
-        let cards = places.map { reports[$0].card }
-        let rows = try await connection.query(
-            """
-            INSERT INTO devices (bundle_id, device_id, environment, os_version, app_version, installation)
-            SELECT r.bundle_id, r.device_id, r.environment::apns_environment, r.os_version, r.app_version, r.installation
-            FROM unnest(
-                \(cards.map(\.app.rawValue)), \(cards.map(\.device.rawValue)),
-                \(places.map { reports[$0].facts.environment.rawValue }),
-                \(cards.map { $0.request.osVersion?.description }), \(cards.map { $0.request.appVersion?.description }),
-                \(cards.map(\.request.installation))
-            ) AS r(bundle_id, device_id, environment, os_version, app_version, installation)
-            ON CONFLICT (bundle_id, device_id) DO UPDATE SET updated_at = now()
-            RETURNING bundle_id, device_id, device_key
-            """
-        )
+        let new = places.map { place in
+            let report = reports[place]
+            return DeviceRows.Reported(
+                name: report.card.deviceName,
+                environment: report.facts.environment,
+                request: report.card.request
+            )
+        }
+        let rows = try await connection.query(DeviceRows.insertion(new))
         var keys: [ReportedCard.Device: Int64] = [:]
         for (app, id, key) in try rows.decoded(as: (String, String, Int64).self) {
             keys[ReportedCard.Device(app: BundleID(stored: app), id: DeviceID(stored: id))] = key
         }
-        for (place, card) in zip(places, cards) {
-            devices[place] = keys[card.deviceName].map { .success($0) } ?? .failure(.internalError())
+        for place in places {
+            devices[place] = keys[reports[place].card.deviceName].map { .success($0) } ?? .failure(.internalError())
         }
     }
 
@@ -273,17 +268,7 @@ struct ReportGroup {
         let isNewer = renewed.remove(0) != nil
         guard case .success(let key) = devices[0], stale.isEmpty else { return }
         let (report, request) = (reports[0], reports[0].card.request)
-        if isNewer {
-            _ = try await connection.execute(
-                """
-                UPDATE devices AS d SET os_version = coalesce(\(request.osVersion?.description), os_version),
-                    app_version = coalesce(\(request.appVersion?.description), app_version),
-                    \(unescaped: Installations.assignments("r.installation"))
-                FROM (SELECT \(request.installation)::text AS installation) AS r
-                WHERE device_key = \(key)
-                """
-            )
-        }
+        if isNewer { _ = try await connection.execute(DeviceRows.renewal(of: key, by: request)) }
         if !reinstalled.isEmpty { _ = try await connection.pipeline(Installations.restart(deviceKey: key)) }
         let admission = AppVersionAdmission(registry: report.registry)
         let activityKey = request.report.isByToken ? report.facts.key : nil
@@ -372,8 +357,7 @@ struct ReportGroup {
             // follows again.
             if start?.isAway == true, report.card.request.report == .ended { return nil }
             return SettledReport(
-                facts: report.facts,
-                deviceKey: card.deviceKey,
+                key: card,
                 request: report.card.request,
                 revision: report.card.request.knownRevision ?? start?.revision,
                 startedAt: start?.claimedAt,
@@ -417,21 +401,18 @@ struct ReportGroup {
         isLast: Bool
     ) async throws -> [CardKey: StoredCard] {
         guard !shown.isEmpty else { return [:] }
-        let reports = reports.sorted { ($0.facts.key, $0.deviceKey) < ($1.facts.key, $1.deviceKey) }
+        let reports = reports.sorted { $0.key < $1.key }
         let kinds = Dictionary(grouping: reports, by: \.kind)
-        let cards = reports.map { CardKey(activityKey: $0.facts.key, deviceKey: $0.deviceKey) }
+        let cards = reports.map(\.key)
         // The end may be accepted while they are stored. Whoever looks at their ring after that finds them.
-        let pending = zip(reports, cards).compactMap { $0.request.isPending ? $1 : nil }
+        let pending = reports.filter(\.request.isPending).map(\.key)
         // Cards of one kind are locked in their order anyway.
         let next = reports.filter { $0.kind.reach != .nothing }
-        let handOver = Continuations.handOver(
-            next.map { CardKey(activityKey: $0.facts.key, deviceKey: $0.deviceKey) },
-            to: next.map(\.request.activityKitID)
-        )
+        let handOver = Continuations.handOver(next.map(\.key), to: next.map(\.request.activityKitID))
         var statements = kinds.count > 1 ? CardKey.hold(cards) : []
         if !next.isEmpty { statements.append(handOver) }
         statements += kinds.map { ReportRows(kind: $0, reports: $1).statement }
-        statements += [AppVersionRows.alignment(cards), Boarding.statement(cards)]
+        statements += [CardVersions.alignment(cards), Boarding.statement(cards)]
         if !pending.isEmpty { statements.append(SegmentRows.announce(cards: pending)) }
         if !updated.isEmpty { statements.append(Continuations.lookAgain(deviceKeys: updated)) }
         statements.append(readingAndAnnouncing(shown))

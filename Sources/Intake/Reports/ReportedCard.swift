@@ -1,6 +1,5 @@
 import APITypes
 import ActivityModel
-import Postgres
 import Registry
 import Store
 
@@ -36,35 +35,4 @@ struct CardReport: Sendable {
     let registry: Registry
 
     var type: RegistryCaches.TypeKey { RegistryCaches.TypeKey(app: card.app, name: facts.typeName) }
-}
-
-/// A report of a known device, whose start has been settled: what is to be stored of the card.
-struct SettledReport: Sendable {
-    let facts: ActivityFacts
-    let deviceKey: Int64
-    let request: SubscriptionRequest
-    /// A revision that the card certainly has: it says so, or its start carried it.
-    let revision: Revision?
-    /// When its start left; nil if the app started it itself.
-    let startedAt: PGTimestamp?
-    /// Whether the card is to end because its device has left the audience by its topics.
-    let isLeaving: Bool
-    /// Whether this report, or the start that it settles, tells what the card shows.
-    let isNews: Bool
-
-    var kind: ReportRows.Kind {
-        let reach: ReportRows.Kind.Reach =
-            switch request.report {
-            case .updateToken: .token
-            case .channelID, .channel: .channel
-            case .ended: .nothing
-            }
-        return ReportRows.Kind(
-            reach: reach,
-            hasGeneration: request.generation != nil,
-            hasInstallation: reach != .nothing && request.installation != nil,
-            isNews: isNews,
-            isPending: request.isPending
-        )
-    }
 }

@@ -97,9 +97,9 @@ reports = Area(
     "^OrchestratorTests[.](Alignment|Withheld)|"
     "^RegistryTests[.](.*Report|DeviceTests|Reinstall)"
 )
-ROWS = "Intake/Reports/ReportRows.swift"
+ROWS = "Cards/Reports/ReportRows.swift"
 reports.string("unreported-card-takes-its-successor-along", ROWS, "s.update_token IS NULL AND s.activitykit_id IS NULL AND EXCLUDED.activitykit_id IS NOT NULL", "false")
-reports.string("old-start-ages-a-new-card", "Intake/Reports/ReportedStarts.swift", "> clock_timestamp() - interval", "> clock_timestamp() - 1000 * interval")
+reports.string("old-start-ages-a-new-card", "Cards/Reports/ReportedStarts.swift", "> clock_timestamp() - interval", "> clock_timestamp() - 1000 * interval")
 reports.string("older-generation-counts", ROWS, "s.generation <= \\(newGeneration(kind))", "true")
 reports.string("any-other-card-replaces", ROWS, "s.state IN ('over', 'dead') AND \\(namesOtherCard)", "\\(namesOtherCard)")
 reports.expression("report-without-generation-sets-it", ROWS, 'kind.hasGeneration ? "EXCLUDED.generation" : "s.generation"', '"EXCLUDED.generation"')
@@ -123,7 +123,7 @@ reports.expression("new-installation-counts-on", DEVICES, "row[\"is_new_installa
 reports.expression("new-app-version-is-not-seen", DEVICES, "row[\"changed_app\"]", "false", at="changedApp: try row[\"changed_app\"]")
 
 topics = Area("topics", "^DeliveryTests[.]Topic|^RegistryTests[.]Topic")
-STARTS = "Intake/Reports/ReportedStarts.swift"
+STARTS = "Cards/Reports/ReportedStarts.swift"
 LEAVING = "Cards/LeavingCards.swift"
 topics.query("card-of-a-lost-answer-stays", STARTS, "WHEN NOT r.was_sent", "WHEN true")
 topics.query("card-of-the-app-ends", STARTS, " OR (r.was_cancelled AND r.is_own)", "")

@@ -171,8 +171,8 @@ starts.statement("unknown-is-sent-again-at-once", RESULTS, "return .unknown(outc
 starts.string("older-start-token-dies", RESULTS, "t.registered_at > 'epoch'", "t.registered_at < 'epoch'")
 starts.query("other-start-token-dies", RESULTS, " AND t.token = r.token", "")
 starts.query("who-is-owed-nothing-is-in-a-hurry", "Intake/Reports/ReportGroup.swift", " AND (s.leaving OR least(s.known_revision, s.confirmed_revision) < a.revision)", "")
-starts.string("unsent-start-tells-its-revision", "Intake/Reports/ReportedStarts.swift", "(s.attempts > 0 AND s.claimed_at", "(true OR s.claimed_at")
-starts.query("reported-start-stays", "Intake/Reports/ReportedStarts.swift", "ELSE 'settled' END", "ELSE s.state END")
+starts.string("unsent-start-tells-its-revision", "Cards/Reports/ReportedStarts.swift", "(s.attempts > 0 AND s.claimed_at", "(true OR s.claimed_at")
+starts.query("reported-start-stays", "Cards/Reports/ReportedStarts.swift", "ELSE 'settled' END", "ELSE s.state END")
 starts.query("claimed-is-cancelled", "Delivery/Starts/StartAbandonment.swift", "s.state IN ('pending', 'withheld')", "s.state IN ('pending', 'withheld', 'claimed')")
 ENROLMENT = "DeliveryStore/Starts/DeliveryStore+Enrolment.swift"
 ENROLLED = "Cards/Starts/StartRows+Enrolment.swift"
@@ -216,7 +216,7 @@ MAKING = "DeliveryStore/SmallSegments/ChannelToMake.swift"
 channels.query("made-channel-wakes-no-start", COMPLETION, "OR NOT (", "OR (")
 channels.query("made-channel-forgets-changes", COMPLETION, "s.completed_revision < (", "s.completed_revision > (")
 channels.query("channel-is-made-after-the-end", MAKING, "a.state = 'live' AND ", "")
-channels.query("late-listener-is-owed-nothing", "Intake/Reports/ReportRows.swift",
+channels.query("late-listener-is-owed-nothing", "Cards/Reports/ReportRows.swift",
                "CASE WHEN known.revision < a.revision THEN 'due'::subscription_state ELSE 'riding' END", "'riding'::subscription_state")
 COMPARISON = "Channels/ChannelComparison.swift"
 channels.expression("young-channel-is-lost", COMPARISON, "record.since <= settled", "true", at="case (.ready, false) where record.since <= settled")
@@ -256,9 +256,9 @@ continuations.query("registration-brings-no-look", CONTINUATIONS, "SET check_at 
 continuations.expression("pauses-do-not-grow", CONTINUATIONS, "max(shortestPause, .microseconds(waited / 2))", "shortestPause")
 continuations.query("dead-start-token-is-hoped-for", PROSPECT, "t.state <> 'dead'", "true")
 continuations.string("spent-start-is-hoped-for", PROSPECT, "o.state = 'unknown'", "false")
-continuations.query("report-of-an-old-card-takes-its-end-back", "Intake/Reports/ReportRows.swift",
+continuations.query("report-of-an-old-card-takes-its-end-back", "Cards/Reports/ReportRows.swift",
                     "OR ((EXCLUDED.leaving OR ", "OR ((EXCLUDED.leaving AND ")
-continuations.query("new-card-of-who-left-is-settled", "Intake/Reports/ReportedStarts.swift", "THEN c.leaving AND r.was_sent AND ", "THEN false AND ")
+continuations.query("new-card-of-who-left-is-settled", "Cards/Reports/ReportedStarts.swift", "THEN c.leaving AND r.was_sent AND ", "THEN false AND ")
 continuations.expression("new-system-brings-no-look", "Intake/Reports/ReportGroup.swift", "!updated.isEmpty", "false")
 continuations.expression("reports-pass-a-hand-over", "Delivery/Starts/StartResults.swift", "self.started.contains(where: Self.handsOver)", "false")
 continuations.expression("accepted-start-hands-over", "Delivery/Starts/StartResults.swift", 'started.mode == "channel"', "true")

@@ -1,20 +1,18 @@
 import APITypes
 import ActivityModel
-import DeliveryStore
-import Postgres
-import Registry
+package import Postgres
 import Store
 
 /// The statements that store reports of cards of one kind: `subscriptions` has one row for each card.
-struct ReportRows {
+package struct ReportRows {
     /// The properties that all reports of one statement share.
-    struct Kind: Hashable {
+    package struct Kind: Hashable {
         /// How the cards are reached.
-        enum Reach: Hashable {
+        package enum Reach: Hashable {
             case token, channel, nothing
         }
 
-        let reach: Reach
+        package let reach: Reach
         /// Whether they say a generation; one that does not is never stale.
         let hasGeneration: Bool
         /// Whether they name an installation, which numbers the reports of all its cards in one order. Ends need not.
@@ -29,8 +27,14 @@ struct ReportRows {
     /// In the order of activity and device, each pair once.
     let reports: [SettledReport]
 
-    private var activityKeys: [Int64] { reports.map(\.facts.key) }
-    private var deviceKeys: [Int64] { reports.map(\.deviceKey) }
+    /// Takes reports of one kind, in the order of their cards, each card once.
+    package init(kind: Kind, reports: [SettledReport]) {
+        self.kind = kind
+        self.reports = reports
+    }
+
+    private var activityKeys: [Int64] { reports.map(\.key.activityKey) }
+    private var deviceKeys: [Int64] { reports.map(\.key.deviceKey) }
     private var generations: [Int64] { reports.map { $0.request.generation ?? 0 } }
     private var revisions: [Int64] { reports.map { $0.revision ?? 0 } }
     private var startTimes: [PGTimestamp?] { reports.map(\.startedAt) }
@@ -42,7 +46,8 @@ struct ReportRows {
         }
     }
 
-    var statement: Query {
+    /// The statement that stores them, for the transaction that has locked their devices and settled their starts.
+    package var statement: Query {
         switch kind.reach {
         case .token: token
         case .channel: channel
@@ -277,7 +282,7 @@ struct ReportRows {
     private static let heardWithheld = """
         coalesce((
             SELECT greatest(s.heard_revision, CASE WHEN NOT v.is_withheld THEN v.decodes_from - 1 END)
-            FROM activity_app_versions AS v JOIN devices AS d ON v.app_version = \(AppVersionRows.appVersion)
+            FROM activity_app_versions AS v JOIN devices AS d ON v.app_version = \(CardVersions.appVersion)
             WHERE v.activity_key = s.activity_key AND d.device_key = s.device_key
         ), EXCLUDED.heard_revision)
         """

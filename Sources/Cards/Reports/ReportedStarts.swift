@@ -1,24 +1,27 @@
-import APITypes
-import ActivityModel
-import DeliveryStore
-import Postgres
-import Registry
-import Store
+package import APITypes
+package import ActivityModel
+package import Postgres
+package import Store
 
 /// The starts of reported cards. ``ReportGroup`` settles them before it stores the cards, in its transaction.
-struct ReportedStarts {
+package struct ReportedStarts {
     /// A card that a report names.
-    struct Card {
+    package struct Card {
         let key: CardKey
         let request: SubscriptionRequest
+
+        package init(key: CardKey, request: SubscriptionRequest) {
+            self.key = key
+            self.request = request
+        }
     }
 
     /// A start that a report has settled.
-    struct Start {
+    package struct Start {
         /// The revision of the start. Nil if it left so long ago that iOS has ended its card.
-        let revision: Revision?
+        package let revision: Revision?
         /// When the start left. Nil as for `revision`.
-        let claimedAt: PGTimestamp?
+        package let claimedAt: PGTimestamp?
         /// Whether the start has left, however long ago.
         let wasSent: Bool
         /// Whether it was cancelled before this report.
@@ -26,9 +29,9 @@ struct ReportedStarts {
         /// Whether the card may have to end because its device has left the audience by its topics.
         let endsOnUnfollow: Bool
         /// Whether the card ends, or has ended and is forgotten, because its device left the audience by its topics.
-        var isAway: Bool
+        package fileprivate(set) var isAway: Bool
 
-        init(_ row: Row) throws {
+        fileprivate init(_ row: Row) throws {
             revision = try row["revision"]
             claimedAt = try row["claimed_at"]
             wasSent = try row["was_sent"]
@@ -38,13 +41,22 @@ struct ReportedStarts {
         }
     }
 
-    let connection: PostgresConnection
-    let cards: [Card]
+    private let connection: PostgresConnection
+    private let cards: [Card]
+
+    /// Takes the reported cards, each once, and the connection of the transaction that stores them.
+    package init(connection: PostgresConnection, cards: [Card]) {
+        self.connection = connection
+        self.cards = cards
+    }
 
     /// Settles the starts of cards that exist, in whatever state (promise 6). A start that is withheld or has failed
     /// might leave later and make a second card. But a card that a start is to continue is not the card of that start.
     /// Nor is one that Tally has ended before the device followed again.
-    func settle() async throws -> [CardKey: Start] {
+    ///
+    /// - Returns: The starts of those cards that have one that was not settled before.
+    /// - Throws: `PostgresError`.
+    package func settle() async throws -> [CardKey: Start] {
         guard !cards.isEmpty else { return [:] }
         let rows = try await connection.query(
             """

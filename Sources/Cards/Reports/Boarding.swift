@@ -1,5 +1,5 @@
-import Postgres
-import Store
+package import Postgres
+package import Store
 
 /// Puts cards that show the newest state on their ring, in the transaction that stores them, if nobody serves the ring.
 /// That saves waking a worker for cards that are up to date.
@@ -13,9 +13,9 @@ import Store
 ///
 /// Nobody waits here for a row that is held. Leaves a due ring alone: a series of reports could otherwise keep workers
 /// from leasing it.
-enum Boarding {
+package enum Boarding {
     /// The statement for cards that the transaction has stored, with rows that are due.
-    static func statement(_ cards: [CardKey]) -> Query {
+    package static func statement(_ cards: [CardKey]) -> Query {
         """
         WITH boarding AS MATERIALIZED (
             SELECT s.activity_key, s.device_key, g.segment
@@ -35,9 +35,7 @@ enum Boarding {
             UPDATE subscriptions AS s SET state = 'riding', due_at = NULL, failures = 0, reason = NULL
             FROM boarding AS b WHERE \(unescaped: Query.byKey("s", "b", "activity_key", "device_key"))
         )
-        UPDATE segments AS g SET wakes = g.wakes + 1
-        FROM (SELECT DISTINCT activity_key, segment FROM boarding) AS b
-        WHERE g.activity_key = b.activity_key AND g.segment = b.segment
+        \(unescaped: SegmentRows.boarding(of: "boarding"))
         """
     }
 }
