@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import Cards
 import DeliveryStore
 import OrchestratorTestSupport
 import Postgres
@@ -48,7 +49,7 @@ struct BroadcastTurnTests {
             let rows = try await world.database.query("SELECT activity_key, registered_at FROM subscriptions")
             let (key, joined) = try #require(try rows.first(as: (Int64, PGTimestamp).self))
             for (readAt, state) in [(joined, "due"), (PGTimestamp(microseconds: joined.microseconds + 1), "riding")] {
-                try await world.database.execute(ChannelTurn.caughtUp(2, of: key, before: readAt, limit: 100))
+                try await world.database.execute(SubscriptionRows.caughtUp(2, of: key, before: readAt, limit: 100))
                 #expect(try await world.subscription("d1") == state)
             }
         }

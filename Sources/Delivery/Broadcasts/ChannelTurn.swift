@@ -1,6 +1,7 @@
 import APITypes
 import APNSTransport
 import ActivityModel
+import Cards
 import Channels
 import DeliveryStore
 import Logging
@@ -46,40 +47,8 @@ struct ChannelTurn: Sendable {
     /// The channel is gone, so nobody who listens to it can be told anything any more.
     private func abandonSubscribers() async throws {
         let limit = room.settings.stretchSize
-        let abandoned = Self.settled(.over, because: .channelDeleted, activity.key, limit: limit)
+        let abandoned = SubscriptionRows.abandonment(ofListenersTo: activity.key, limit: limit)
         while try await room.database.execute(abandoned) == limit {}
-    }
-
-    /// The statement that moves a `limit` of the cards that are owed a broadcast to another state. Cards are locked in
-    /// the order in which everybody locks them (``CardKey``).
-    ///
-    /// A `reason` of nil stays as it is. The given `revision` is what the cards know now, or nil if they know no more
-    /// than before. A given `readAt` selects only cards that were reported before then.
-    private static func settled(
-        _ state: SubscriptionState,
-        because reason: OverReason? = nil,
-        knowing revision: Revision? = nil,
-        before readAt: PGTimestamp? = nil,
-        _ activityKey: Int64,
-        limit: Int
-    ) -> Query {
-        """
-        WITH owed AS MATERIALIZED (
-            SELECT device_key FROM subscriptions
-            WHERE activity_key = \(activityKey) AND mode = 'channel' AND state = 'due'
-              AND (\(readAt)::timestamptz IS NULL OR registered_at < \(readAt))
-            ORDER BY due_at LIMIT \(limit)
-        ), held AS MATERIALIZED (
-            SELECT device_key FROM subscriptions
-            WHERE activity_key = \(activityKey) AND device_key = ANY (ARRAY(SELECT device_key FROM owed))
-              AND mode = 'channel' AND state = 'due' AND (\(readAt)::timestamptz IS NULL OR registered_at < \(readAt))
-            ORDER BY device_key FOR NO KEY UPDATE
-        )
-        UPDATE subscriptions AS s
-        SET state = \(state.storedWord)::subscription_state, due_at = NULL, reason = coalesce(\(reason?.rawValue), s.reason),
-            known_revision = greatest(s.known_revision, \(revision)::bigint)
-        FROM held WHERE s.activity_key = \(activityKey) AND s.device_key = held.device_key
-        """
     }
 
     // MARK: Using it
@@ -110,7 +79,7 @@ struct ChannelTurn: Sendable {
             }
             carousel.acknowledge(through: nil, reachedBound: true)
             var statements = consequence == .done ? news : ChangeStore.passed(carousel, under: lease)
-            let caughtUp = Self.caughtUp(
+            let caughtUp = SubscriptionRows.caughtUp(
                 revision,
                 of: activity.key,
                 before: channel.readAt,
@@ -120,7 +89,8 @@ struct ChannelTurn: Sendable {
             statements.append(caughtUp)
             statements.append(LateStarts.told(channel.id, before: channel.readAt))
             if change.kind == .end {
-                statements.append(deletion(of: channel))
+                let grace = activity.policy.channelGrace(channel.storage)
+                statements.append(ChannelRows.deletion(of: channel.id, after: .seconds(grace)))
             }
             return try await complete(carousel, alertRevision == nil ? nil : change.timestamp, with: statements)
         case .lost, .again:
@@ -232,27 +202,11 @@ struct ChannelTurn: Sendable {
         return await slot.awaiting { await room.broadcast(push, of: change, activity.names) }
     }
 
-    /// The statement for an accepted broadcast. Cards that reported before the channel was read for it have it now.
-    /// Cards that reported later, or at that very moment, are still owed one. It marks at most `limit` cards.
-    static func caughtUp(_ revision: Revision, of activityKey: Int64, before readAt: PGTimestamp, limit: Int) -> Query {
-        settled(.riding, knowing: revision, before: readAt, activityKey, limit: limit)
-    }
-
     /// Marks a crowd of late joiners, ahead of the transaction that records the broadcast: a crash in between costs a
     /// broadcast more, and tells nobody too little.
     private func markCrowd(_ caughtUp: Query) async throws {
         while try await room.database.execute(caughtUp) == room.settings.stretchSize {
             guard try await room.segments.mayGoOn(lease, with: activity, isFirst: true) else { return }
         }
-    }
-
-    /// Phones that may still come get the end first (``LateStarts``).
-    private func deletion(of channel: BroadcastChannel) -> Query {
-        """
-        UPDATE channels
-        SET delete_at = clock_timestamp()
-            + \(Duration.seconds(activity.policy.channelGrace(channel.storage)))
-        WHERE channel_id = \(channel.id.rawValue)::uuid AND delete_at IS NULL AND starts_until IS NULL
-        """
     }
 }

@@ -1,9 +1,11 @@
 import APNSTransport
 import ActivityModel
+import Cards
 import DeliveryStore
 import JSON
 import Logging
 import Postgres
+import Registry
 import Store
 
 /// Background pushes that wake the apps of one activity to report the update tokens of their cards (policy

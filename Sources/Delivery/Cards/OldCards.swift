@@ -1,5 +1,6 @@
 import APNSTransport
 import ActivityModel
+import Cards
 import DeliveryStore
 import Logging
 import Postgres
@@ -39,39 +40,10 @@ struct OldCards: Sendable {
         }
     }
 
-    private struct OldCard: Sendable {
-        let deviceKey: Int64
-        let activityKitID: String
-        let token: PushToken
-        let failures: Int
-
-        /// A CHECK keeps the token's length within the bounds that make this nil.
-        init?(_ row: Row) throws {
-            guard let token = PushToken(bytes: try row["update_token"]) else { return nil }
-            self.token = token
-            deviceKey = try row["device_key"]
-            activityKitID = try row["activitykit_id"]
-            failures = try row["failures"]
-        }
-    }
-
     /// Claims those that are due, up to ``batchSize``.
     static func claim(_ room: DeliveryRoom) async throws -> OldCards {
         let lease = room.settings.pushDeadline + .seconds(5)
-        let rows = try await room.database.query(
-            """
-            WITH due AS MATERIALIZED (
-                SELECT activity_key, device_key, activitykit_id FROM continuations
-                WHERE due_at <= now() ORDER BY due_at LIMIT \(batchSize) FOR NO KEY UPDATE SKIP LOCKED
-            )
-            UPDATE continuations AS k SET due_at = clock_timestamp() + \(lease)
-            FROM due JOIN activities AS a USING (activity_key)
-            WHERE k.activity_key = due.activity_key AND k.device_key = due.device_key
-              AND k.activitykit_id = due.activitykit_id
-            RETURNING k.activity_key, a.bundle_id, a.environment::text, a.activity_id, a.stamp, k.device_key,
-                k.activitykit_id, k.update_token, k.failures
-            """
-        )
+        let rows = try await room.database.query(OldCard.claim(limit: batchSize, for: lease))
         var found: [(Activity, OldCard)] = []
         for row in rows {
             guard let card = try OldCard(row) else { continue }
@@ -97,7 +69,8 @@ struct OldCards: Sendable {
     private func send(_ activity: Activity, _ cards: [OldCard]) async {
         do {
             guard let pass = try await pass(activity, cards) else {
-                return try await room.settle([Self.again(cards, of: activity, cards.map { _ in Self.pause })])
+                let pauses = cards.map { _ in Self.pause }
+                return try await room.settle([OldCard.again(cards, of: activity.names.key, pauses)])
             }
             let tokens = TokenBuffer(cards.map(\.token))
             let answers = await room.send(pass, to: tokens, of: cards.map(\.deviceKey), slot: nil)
@@ -143,32 +116,7 @@ struct OldCards: Sendable {
         let ended = cards.indices.filter { !open.contains($0) }.map { cards[$0] }
         let again = open.sorted().map { cards[$0] }
         let delays = again.map { room.settings.backoff.delay(afterFailures: $0.failures + 1) }
-        return (ended.isEmpty ? [] : [Self.ended(ended, of: activity)])
-            + (again.isEmpty ? [] : [Self.again(again, of: activity, delays)])
-    }
-
-    /// A token that was reported meanwhile is still to be sent the end.
-    private static func ended(_ cards: [OldCard], of activity: Activity) -> Query {
-        """
-        UPDATE continuations AS k SET due_at = NULL, update_token = NULL
-        FROM unnest(\(cards.map(\.deviceKey)), \(cards.map(\.activityKitID)), \(cards.map(\.token.bytes)))
-            AS r(device_key, activitykit_id, update_token)
-        WHERE k.activity_key = \(activity.names.key) AND k.device_key = r.device_key
-          AND k.activitykit_id = r.activitykit_id AND k.update_token = r.update_token
-        """
-    }
-
-    private static func again(_ cards: [OldCard], of activity: Activity, _ delays: [Duration]) -> Query {
-        """
-        UPDATE continuations AS k
-        SET due_at = CASE WHEN k.started_at > v.last THEN clock_timestamp() + r.delay END,
-            update_token = CASE WHEN k.started_at > v.last THEN k.update_token END,
-            failures = least(k.failures + 1, 1000)
-        FROM unnest(\(cards.map(\.deviceKey)), \(cards.map(\.activityKitID)), \(delays))
-            AS r(device_key, activitykit_id, delay)
-        CROSS JOIN (SELECT clock_timestamp() - \(Duration.seconds(CardWatch.lifetimeSeconds)) AS last) AS v
-        WHERE k.activity_key = \(activity.names.key) AND k.device_key = r.device_key
-          AND k.activitykit_id = r.activitykit_id
-        """
+        return (ended.isEmpty ? [] : [OldCard.ended(ended, of: activity.names.key)])
+            + (again.isEmpty ? [] : [OldCard.again(again, of: activity.names.key, delays)])
     }
 }

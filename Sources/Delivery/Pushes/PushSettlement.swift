@@ -1,8 +1,10 @@
 import APNSTransport
 import ActivityModel
+import Cards
 import DeliveryStore
 import JSON
 import Postgres
+import Registry
 import Store
 import Waiting
 
@@ -57,18 +59,11 @@ struct PushSettlement: Sendable {
         if !settled.isEmpty {
             // A transaction that holds the row of a push blocks the deletion of its device, and writes the event after
             // that. So no event of an erased device is left (``TimelineErasure``).
-            statements.append("DELETE FROM pushes WHERE push_key = ANY(\(settled))")
+            statements.append(PushRows.deletion(of: settled))
             statements.append(EventRows.insertion(events))
         }
         if !again.isEmpty {
-            statements.append(
-                """
-                UPDATE pushes AS p
-                SET due_at = least(p.deadline, clock_timestamp() + r.delay), failures = least(p.failures + 1, 1000)
-                FROM unnest(\(again.map(\.key)), \(again.map(\.delay))) AS r(push_key, delay)
-                WHERE p.push_key = r.push_key
-                """
-            )
+            statements.append(PushRows.again(again.map(\.key), after: again.map(\.delay)))
         }
         return statements
     }

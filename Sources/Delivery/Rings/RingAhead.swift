@@ -1,5 +1,6 @@
 import DeliveryStore
 import Postgres
+import Store
 
 /// The slices that a walk has read and not sent yet, in the order of the ring.
 ///

@@ -1,3 +1,4 @@
+import Cards
 import DeliveryStore
 
 /// The slices that a walk has given to the transport and not stored yet, in the order of the ring.

@@ -1,4 +1,5 @@
 import ActivityModel
+import Cards
 import DeliveryStore
 import Postgres
 import Registry
@@ -166,7 +167,7 @@ struct StartClaims: Sendable {
         let machine: StartStateMachine
         let token: PushToken?
         let osVersion: OSVersion?
-        /// As in ``AppVersionRows``.
+        /// As in ``CardVersions``.
         let appVersion: String
         /// The known facts about apps of this version; nil: none yet.
         let decoding: StartVersions.Decoding?
@@ -218,7 +219,7 @@ struct StartClaims: Sendable {
             SELECT s.device_key, s.state::text, s.attempts, s.failures, s.fell_back, t.token, d.os_version,
                    d.activities_enabled, d.frequent_pushes_enabled, d.device_token,
                    \(unescaped: AudienceCoverage.condition) AS is_wanted, spent.times, spent.counts,
-                   clock_timestamp() AS now, \(unescaped: AppVersionRows.appVersion) AS app_version, v.is_withheld,
+                   clock_timestamp() AS now, \(unescaped: CardVersions.appVersion) AS app_version, v.is_withheld,
                    v.decodes_from, \(unescaped: Self.isReported) AS is_reported,
                    coalesce(card.is_begun, false) AS is_continuation
             FROM unnest(\(keys)) AS k(device_key)
@@ -230,7 +231,7 @@ struct StartClaims: Sendable {
             JOIN activities AS a ON a.activity_key = \(activity.key)
             LEFT JOIN LATERAL (
                 SELECT is_withheld, decodes_from FROM activity_app_versions AS w
-                WHERE w.activity_key = s.activity_key AND w.app_version = \(unescaped: AppVersionRows.appVersion) OFFSET 0
+                WHERE w.activity_key = s.activity_key AND w.app_version = \(unescaped: CardVersions.appVersion) OFFSET 0
             ) AS v ON true
             LEFT JOIN LATERAL (
                 SELECT w.token FROM start_tokens AS w
@@ -328,22 +329,16 @@ struct StartClaims: Sendable {
         )
     }
 
-    /// A start that may have left already keeps its revision: the card may show that one. One whose card was ended has
-    /// none until it leaves again.
     private func store(_ decisions: [Decision]) -> Query {
-        """
-        UPDATE starts AS s
-        SET state = r.state::start_state, attempts = r.attempts, fell_back = r.fell_back, reason = r.reason,
-            revision = CASE WHEN r.attempts <= s.attempts THEN s.revision WHEN s.attempts = 0 THEN \(activity.newest)
-                ELSE coalesce(s.revision, \(activity.newest)) END,
-            claimed_at = CASE WHEN r.is_claim THEN r.now ELSE s.claimed_at END, due_at = r.due_at, renewed = false
-        FROM unnest(
-            \(decisions.map { _ in activity.key }), \(decisions.map(\.deviceKey)), \(decisions.map(\.machine.state.rawValue)),
-            \(decisions.map { Int16($0.machine.attempts) }), \(decisions.map(\.machine.hasFallenBack)),
-            \(decisions.map(\.machine.reason)), \(decisions.map(\.isClaim)), \(decisions.map(\.now)),
-            \(decisions.map(dueAt))
-        ) AS r(activity_key, device_key, state, attempts, fell_back, reason, is_claim, now, due_at)
-        WHERE \(unescaped: Query.byKey("s", "r", "activity_key", "device_key"))
-        """
+        let decided = decisions.map {
+            StartRows.Decided(
+                deviceKey: $0.deviceKey,
+                machine: $0.machine,
+                isClaim: $0.isClaim,
+                now: $0.now,
+                dueAt: dueAt($0)
+            )
+        }
+        return StartRows.decided(decided, of: activity.key, newest: activity.newest)
     }
 }

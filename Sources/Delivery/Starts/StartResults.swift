@@ -1,7 +1,9 @@
 import APNSTransport
 import ActivityModel
+import Cards
 import DeliveryStore
 import Postgres
+import Registry
 import Store
 import Waiting
 
@@ -28,7 +30,7 @@ struct StartResults: Sendable {
     let backoff: Backoff
     private var answers: [Answered] = []
     private var started: [Started] = []
-    private var deadTokens: [(ClaimedStart, state: String, deadAt: Int64?, words: String)] = []
+    private var failedTokens: [StartTokenRows.Failure] = []
     private var deadDeviceTokens: [DeviceTokens.Death] = []
     /// Why no push of this app leaves at all, in APNs' words.
     private(set) var credentialFailure: String?
@@ -49,10 +51,25 @@ struct StartResults: Sendable {
         }
         guard let outcome else { return }
         switch outcome.class.consequence {
-        case .forget(let milliseconds): deadTokens.append((start, "dead", milliseconds, outcome.words))
-        case .park: deadTokens.append((start, "rejected", nil, outcome.words))
+        case .forget(let milliseconds): failedTokens.append(failure(of: start, isDead: true, at: milliseconds, outcome))
+        case .park: failedTokens.append(failure(of: start, isDead: false, at: nil, outcome))
         case .done, .refused, .again: break
         }
+    }
+
+    private func failure(
+        of start: ClaimedStart,
+        isDead: Bool,
+        at milliseconds: Int64?,
+        _ outcome: PushOutcome
+    ) -> StartTokenRows.Failure {
+        StartTokenRows.Failure(
+            deviceKey: start.deviceKey,
+            token: start.token,
+            isDead: isDead,
+            deadAt: milliseconds,
+            reason: outcome.words
+        )
     }
 
     /// Takes the answer to an alert that stood in for a start.
@@ -96,7 +113,7 @@ struct StartResults: Sendable {
         var first: [Query] = [.planningOnce, devices]
         if !deadDeviceTokens.isEmpty { first.append(DeviceTokens.forget(deadDeviceTokens)) }
         // Judged before the look: whether a start is tried again depends on the tokens that are left.
-        if !deadTokens.isEmpty { first.append(tokenDeaths(activity)) }
+        if !failedTokens.isEmpty { first.append(tokenDeaths(activity)) }
         // All of them, so that starts are locked in the order of their keys, as everybody locks them.
         if !unclear.isEmpty { first.append(look(answers, activity)) }
         let results = try await connection.pipeline(first)
@@ -118,7 +135,10 @@ struct StartResults: Sendable {
                 statements.append(Continuations.handOver(continued, to: continued.map { _ in nil }))
             }
             statements.append(subscriptions(started, activity))
-            if activity.policy.onUnfollow == .end { statements.append(cancellation(started, activity)) }
+            if activity.policy.onUnfollow == .end {
+                let deviceKeys = started.map(\.0.deviceKey)
+                statements.append(StartRows.cancellation(ofLeaving: deviceKeys, in: activity.key))
+            }
             if started.contains(where: { $0.mode == "channel" }) {
                 statements.append(SegmentRows.announce(activityKeys: [activity.key]))
             }
@@ -132,36 +152,19 @@ struct StartResults: Sendable {
 
     private var deviceKeys: [Int64] { answers.map(\.start.deviceKey) }
 
-    /// The condition that the start `s` is still claimed as it was when the push of the answer `r` left.
-    private static let isOpen = "s.claimed_at = r.claimed_at AND s.state = 'claimed'"
-
     /// The statement that locks the starts of answers if they are open, and reads what their devices have reported.
     private func look(_ answers: [Answered], _ activity: ActivitySnapshot) -> Query {
-        """
-        SELECT s.device_key, s.renewed, EXISTS (
-            SELECT FROM start_tokens AS t
-            WHERE t.device_key = s.device_key AND t.type_name = \(activity.typeName.rawValue) AND t.state = 'live' OFFSET 0)
-        FROM unnest(
-            \(answers.map { _ in activity.key }), \(answers.map(\.start.deviceKey)), \(answers.map(\.start.claimedAt))
-        ) AS r(activity_key, device_key, claimed_at)
-        JOIN starts AS s ON \(unescaped: Query.byKey("s", "r", "activity_key", "device_key"))
-        WHERE \(unescaped: Self.isOpen)
-        ORDER BY s.device_key FOR NO KEY UPDATE OF s
-        """
-    }
-
-    /// A start as its answer leaves it.
-    private struct Outcome {
-        let start: ClaimedStart
-        let machine: StartStateMachine
-        let keepsDueAt: Bool
-        let delay: Duration?
+        StartRows.look(
+            at: answers.map { (deviceKey: $0.start.deviceKey, claimedAt: $0.start.claimedAt) },
+            of: activity.key,
+            activity.typeName
+        )
     }
 
     /// The statement that stores the answers of starts that are open, in the order of their keys. A start is left out if
     /// its outcome depends on its device, and it was not open when that was read.
     private func outcomes(_ activity: ActivitySnapshot, _ facts: [Int64: DeviceFacts]) -> Query {
-        var outcomes: [Outcome] = []
+        var outcomes: [StartRows.Answered] = []
         for answered in answers.sorted(by: { $0.start.deviceKey < $1.start.deviceKey }) {
             let device = facts[answered.start.deviceKey]
             if device == nil, answered.dependsOnDevice { continue }
@@ -174,120 +177,44 @@ struct StartResults: Sendable {
                 : machine.answered(answered.answer, isRenewed: isRenewed, hasLiveToken: hasLiveToken)
             let delay = backoff.delay(afterFailures: machine.failures)
             outcomes.append(
-                Outcome(
-                    start: answered.start,
+                StartRows.Answered(
+                    deviceKey: answered.start.deviceKey,
+                    claimedAt: answered.start.claimedAt,
                     machine: machine,
                     keepsDueAt: again == .asClaimed,
                     delay: again == .afterBackOff ? delay : nil
                 )
             )
         }
-        return """
-            UPDATE starts AS s
-            SET state = r.state::start_state, attempts = r.attempts, failures = r.failures, fell_back = r.fell_back,
-                reason = r.reason,
-                due_at = CASE WHEN r.keeps_due_at THEN s.due_at ELSE clock_timestamp() + r.delay END
-            FROM unnest(
-                \(outcomes.map { _ in activity.key }), \(outcomes.map(\.start.deviceKey)),
-                \(outcomes.map(\.start.claimedAt)), \(outcomes.map(\.machine.state.rawValue)),
-                \(outcomes.map { Int16($0.machine.attempts) }), \(outcomes.map { Int16($0.machine.failures) }),
-                \(outcomes.map(\.machine.hasFallenBack)), \(outcomes.map(\.machine.reason)),
-                \(outcomes.map(\.keepsDueAt)), \(outcomes.map(\.delay))
-            ) AS r(activity_key, device_key, claimed_at, state, attempts, failures, fell_back, reason, keeps_due_at, delay)
-            WHERE \(unescaped: Query.byKey("s", "r", "activity_key", "device_key")) AND \(unescaped: Self.isOpen)
-            """
+        return StartRows.answered(outcomes, of: activity.key)
     }
 
-    /// SQL of whether a card is to end as soon as it reports its token: its device left the audience by its topics while
-    /// the start was on its way. Then there was no card yet that the change of topics could end. The starts are locked
-    /// here and there, so one of the two sees the other.
-    private func isLeaving(_ activity: ActivitySnapshot) -> String {
-        guard activity.policy.onUnfollow == .end else { return "false" }
-        return """
-            r.mode = 'token' AND EXISTS (
-                SELECT FROM audience_topics AS m WHERE m.activity_key = a.activity_key OFFSET 0
-            ) AND NOT coalesce((
-                SELECT \(AudienceCoverage.condition) FROM devices AS d WHERE d.device_key = r.device_key OFFSET 0
-            ), true)
-            """
-    }
-
-    /// The statement that cancels the starts of cards which end as soon as they report their tokens. A change of topics
-    /// does the same when it finds a card. So a device that follows again gets a new card. If the backend has ended the
-    /// card that such a card continues, the start is settled already.
-    private func cancellation(_ started: [Started], _ activity: ActivitySnapshot) -> Query {
-        """
-        UPDATE starts AS s SET state = 'cancelled', revision = NULL
-        WHERE EXISTS (SELECT FROM audience_topics AS m WHERE m.activity_key = \(activity.key) OFFSET 0)
-          AND s.activity_key = \(activity.key)
-          AND s.device_key = ANY(\(started.map(\.0.deviceKey))) AND s.state = 'sent' AND EXISTS (
-              SELECT FROM subscriptions AS c
-              WHERE c.activity_key = s.activity_key AND c.device_key = s.device_key
-                AND c.leaving AND c.state = 'waiting_for_token' OFFSET 0)
-        """
-    }
-
-    /// A phone on the channel whose start was on its way while something newer was broadcast may have missed that.
-    ///
-    /// A card that this start continues keeps its row until the phone reports the new one (``Continuations``).
-    ///
-    /// Cards that were reported before this are left out if their devices had left the audience by their topics. They
-    /// may be ended and forgotten already.
+    /// The statement that makes the cards of starts that APNs accepted.
     private func subscriptions(_ started: [Started], _ activity: ActivitySnapshot) -> Query {
-        let started = started.sorted { $0.0.deviceKey < $1.0.deviceKey }
-        let checks = started.map { start, mode in
-            CardWatch(isWaiting: mode == "token").nextAge(after: 0, activity.policy).map(Duration.microseconds)
-        }
-        return """
-            INSERT INTO subscriptions (activity_key, device_key, mode, state, frequent, known_revision, due_at, started_at,
-                check_at, leaving)
-            SELECT a.activity_key, r.device_key, r.mode::subscription_mode, v.state, r.frequent, \(activity.newest),
-                   CASE v.state WHEN 'due' THEN clock_timestamp() END, r.claimed_at, r.claimed_at + r.check_after,
-                   \(unescaped: isLeaving(activity))
-            FROM unnest(
-                \(started.map(\.0.deviceKey)), \(started.map(\.mode)), \(started.map(\.0.frequent)),
-                \(started.map(\.0.claimedAt)), \(checks)
-            ) AS r(device_key, mode, frequent, claimed_at, check_after)
-            JOIN activities AS a ON a.activity_key = \(activity.key)
-            CROSS JOIN LATERAL (
-                SELECT CASE WHEN r.mode = 'token' THEN 'waiting_for_token'::subscription_state
-                    WHEN a.revision > \(activity.newest) THEN 'due' ELSE 'riding' END AS state
-            ) AS v
-            WHERE NOT (
-                \(activity.policy.onUnfollow == .end)
-                AND EXISTS (SELECT FROM audience_topics AS m WHERE m.activity_key = \(activity.key) OFFSET 0)
-                AND EXISTS (
-                    SELECT FROM starts AS o
-                    WHERE o.activity_key = a.activity_key AND o.device_key = r.device_key AND o.state = 'cancelled'
-                    OFFSET 0)
+        let cards = started.map { start, mode in
+            SubscriptionRows.Started(
+                deviceKey: start.deviceKey,
+                mode: mode,
+                frequent: start.frequent,
+                claimedAt: start.claimedAt,
+                checkAfter: CardWatch(isWaiting: mode == "token").nextAge(after: 0, activity.policy)
+                    .map(Duration.microseconds)
             )
-            ON CONFLICT (activity_key, device_key) DO NOTHING
-            """
+        }
+        return SubscriptionRows.insertion(
+            of: cards,
+            in: activity.key,
+            knowing: activity.newest,
+            endsOnUnfollow: activity.policy.onUnfollow == .end
+        )
     }
-
-    /// The condition that the token `t` was reported after the death `r`. Then it is tried again, as
-    /// ``PushExceptions`` does with update tokens.
-    private static let isContradicted = """
-        (coalesce(t.registered_at > 'epoch'::timestamptz + r.dead_at * interval '1 millisecond', false)
-         AND t.contradictions < \(PushExceptions.mostContradictions))
-        """
 
     private func tokenDeaths(_ activity: ActivitySnapshot) -> Query {
-        let dead = deadTokens.sorted { $0.0.deviceKey < $1.0.deviceKey }
-        return """
-            WITH died AS (
-                UPDATE start_tokens AS t
-                SET state = CASE WHEN \(unescaped: Self.isContradicted) THEN t.state ELSE r.state::token_state END,
-                    contradictions = t.contradictions + CASE WHEN \(unescaped: Self.isContradicted) THEN 1 ELSE 0 END
-                FROM unnest(
-                    \(dead.map(\.0.deviceKey)), \(dead.map { $0.0.token?.bytes }), \(dead.map(\.state)),
-                    \(dead.map(\.deadAt)), \(dead.map(\.words))
-                ) AS r(device_key, token, state, dead_at, reason)
-                WHERE \(unescaped: Query.byKey("t", "r", "device_key"))
-                  AND t.type_name = \(activity.typeName.rawValue) AND t.token = r.token
-                RETURNING \(activity.key) AS activity_key, t.device_key, t.state, r.reason
-            )
-            \(unescaped: EventRows.tokenDeath(of: .start, from: "died", where: "r.state = 'dead'"))
-            """
+        """
+        WITH died AS (
+            \(part: StartTokenRows.failed(failedTokens, of: activity.typeName, in: activity.key))
+        )
+        \(unescaped: EventRows.tokenDeath(of: .start, from: "died", where: "r.state = 'dead'"))
+        """
     }
 }

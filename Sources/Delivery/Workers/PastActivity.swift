@@ -1,3 +1,4 @@
+import Cards
 import Channels
 import DeliveryStore
 import Postgres
@@ -22,11 +23,7 @@ struct PastActivity: Sendable {
         }
         guard lease.segment <= SegmentRows.firstRing else { return count > 0 }
         _ = try await room.database.pipeline([
-            """
-            UPDATE channels SET delete_at = clock_timestamp()
-            WHERE activity_key = \(activity.key) AND state = 'ready' AND delete_at IS NULL
-            """,
-            ChannelRows.withdrawal(of: activity.key),
+            ChannelRows.deletion(ofPast: activity.key), ChannelRows.withdrawal(of: activity.key),
         ])
         let abandonment = StartAbandonment(database: room.database, activityKey: activity.key)
         let isMore = try await abandonment.run()
@@ -37,20 +34,11 @@ struct PastActivity: Sendable {
     private static let atOnce = 2_000
 
     private var cards: Query {
-        """
-        WITH due AS MATERIALIZED (
-            SELECT device_key FROM subscriptions
-            WHERE activity_key = \(activity.key) AND device_key = ANY(ARRAY(
-                SELECT device_key FROM subscriptions
-                WHERE activity_key = \(activity.key) AND state = 'due'
-                  AND device_key > \(range.after) AND device_key <= \(range.through) LIMIT \(Self.atOnce)
-            ))
-            ORDER BY device_key FOR NO KEY UPDATE
+        SubscriptionRows.abandonment(
+            ofPast: activity.key,
+            behind: range.after,
+            through: range.through,
+            limit: Self.atOnce
         )
-        UPDATE subscriptions AS s SET state = 'over', due_at = NULL,
-            reason = coalesce(s.reason, '\(unescaped: OverReason.expired.rawValue)')
-        FROM due WHERE s.activity_key = \(activity.key) AND s.device_key = due.device_key AND s.state = 'due'
-        RETURNING 1
-        """
     }
 }

@@ -129,7 +129,7 @@ topics.query("card-of-a-lost-answer-stays", STARTS, "WHEN NOT r.was_sent", "WHEN
 topics.query("card-of-the-app-ends", STARTS, " OR (r.was_cancelled AND r.is_own)", "")
 topics.query("late-end-keeps-who-is-back", STARTS, "SET state = CASE WHEN r.is_forgotten", "SET state = CASE WHEN false")
 topics.query("late-end-leaves-a-row", LEAVING, "due_at = NULL, reason = NULL, revision = NULL", "due_at = NULL, reason = NULL")
-topics.query("repeat-forgets-its-revision", "Delivery/Starts/StartClaims.swift", "WHEN r.attempts <= s.attempts THEN s.revision ", "")
+topics.query("repeat-forgets-its-revision", "Cards/Starts/StartRows+Claims.swift", "WHEN r.attempts <= s.attempts THEN s.revision ", "")
 topics.query("end-of-an-app-started-card-keeps-who-is-back", STARTS, "coalesce(c.leaving AND c.state = 'due', true)", "coalesce(c.leaving AND c.state = 'due', r.was_sent)")
 topics.query("backend-ends-until-the-next-follow", STARTS, "WHEN c.state IS NOT NULL THEN c.leaving AND r.was_cancelled", "WHEN c.state IS NOT NULL THEN c.leaving")
 topics.query("end-forgets-a-new-token", "Cards/Destination.swift", "AND s.update_token = d.token AND s.leaving", "AND s.leaving")
@@ -137,7 +137,7 @@ topics.query("card-of-a-follower-ends", STARTS, "AND NOT ", "OR NOT ", at="AND N
 topics.query("reported-end-keeps-who-is-back", STARTS, "WHEN r.has_ended THEN r.was_cancelled", "WHEN r.has_ended THEN false")
 topics.query("report-settles-who-left", STARTS, "UPDATE starts AS s SET state = 'cancelled', revision", "UPDATE starts AS s SET state = 'settled', revision")
 topics.query("report-takes-an-end-back", ROWS, "OR ((EXCLUDED.leaving OR ", "OR ((false OR ")
-topics.query("answer-settles-who-left", "Delivery/Starts/StartResults.swift", "AND c.leaving AND c.state = 'waiting_for_token'", "AND false")
+topics.query("answer-settles-who-left", "Cards/Starts/StartRows+Answers.swift", "AND c.leaving AND c.state = 'waiting_for_token'", "AND false")
 FOLLOWS = "Registry/Topics/TopicRows.swift"
 topics.query("change-is-not-seen", FOLLOWS, "f.topics <> r.topics", "f.topics = r.topics")
 topics.query("card-ends-by-the-change-of-another", FOLLOWS, "m.topic = ANY(c.removed)", "true")

@@ -157,7 +157,7 @@ starts = Area(
 CLAIMS = "Delivery/Starts/StartClaims.swift"
 starts.string("waiting-card-is-a-report", CLAIMS, "card.state <> 'waiting_for_token' AND ", "")
 starts.query("devices-are-not-locked", CLAIMS, "FOR NO KEY UPDATE OF s, d SKIP LOCKED", "FOR NO KEY UPDATE OF s SKIP LOCKED")
-starts.query("renewal-stays", CLAIMS, "renewed = false", "renewed = s.renewed")
+starts.query("renewal-stays", "Cards/Starts/StartRows+Claims.swift", "renewed = false", "renewed = s.renewed")
 starts.query("old-stamp-starts", CLAIMS, "clock_timestamp() - c.stamped_at <= ", "clock_timestamp() - clock_timestamp() <= ")
 STARTS = "Delivery/Starts/StartTurn.swift"
 starts.expression("repeats-what-is-on-its-way", STARTS, "course.open.values.min()", "nil")
@@ -165,15 +165,17 @@ starts.expression("batches-wait-for-no-answer", STARTS, "course.open.count < Sel
 starts.expression("older-content-goes-on", STARTS, "number == 0", "true", at="isFirst: number == 0")
 starts.expression("turn-of-starts-has-no-end", STARTS, "room.settings.uptime() >= end", "false")
 RESULTS = "Delivery/Starts/StartResults.swift"
-starts.string("answer-of-an-older-claim", RESULTS, "s.claimed_at = r.claimed_at", "true")
-starts.string("answer-unsettles-a-report", RESULTS, " AND s.state = 'claimed'", "")
+ANSWERS = "Cards/Starts/StartRows+Answers.swift"
+starts.string("answer-of-an-older-claim", ANSWERS, "s.claimed_at = r.claimed_at", "true")
+starts.string("answer-unsettles-a-report", ANSWERS, " AND s.state = 'claimed'", "")
 starts.statement("unknown-is-sent-again-at-once", RESULTS, "return .unknown(outcome.words)", "return .notSent(outcome.words)")
-starts.string("older-start-token-dies", RESULTS, "t.registered_at > 'epoch'", "t.registered_at < 'epoch'")
-starts.query("other-start-token-dies", RESULTS, " AND t.token = r.token", "")
+START_TOKENS = "Registry/Devices/StartTokenRows+Answers.swift"
+starts.string("older-start-token-dies", START_TOKENS, "t.registered_at > 'epoch'", "t.registered_at < 'epoch'")
+starts.query("other-start-token-dies", START_TOKENS, " AND t.token = r.token", "")
 starts.query("who-is-owed-nothing-is-in-a-hurry", "Intake/Reports/ReportGroup.swift", " AND (s.leaving OR least(s.known_revision, s.confirmed_revision) < a.revision)", "")
 starts.string("unsent-start-tells-its-revision", "Cards/Reports/ReportedStarts.swift", "(s.attempts > 0 AND s.claimed_at", "(true OR s.claimed_at")
 starts.query("reported-start-stays", "Cards/Reports/ReportedStarts.swift", "ELSE 'settled' END", "ELSE s.state END")
-starts.query("claimed-is-cancelled", "Delivery/Starts/StartAbandonment.swift", "s.state IN ('pending', 'withheld')", "s.state IN ('pending', 'withheld', 'claimed')")
+starts.query("claimed-is-cancelled", "Cards/Starts/StartRows+Abandonment.swift", "s.state IN ('pending', 'withheld')", "s.state IN ('pending', 'withheld', 'claimed')")
 ENROLMENT = "DeliveryStore/Starts/DeliveryStore+Enrolment.swift"
 ENROLLED = "Cards/Starts/StartRows+Enrolment.swift"
 starts.string("given-up-is-started-a-third-time", ENROLLED, "AND \\(start).attempts < 2", "")

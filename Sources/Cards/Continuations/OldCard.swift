@@ -1,0 +1,68 @@
+package import ActivityModel
+package import Postgres
+
+/// A card that a new card has taken the place of, and that is to be ended by its update token.
+package struct OldCard: Sendable {
+    package let deviceKey: Int64
+    let activityKitID: String
+    package let token: PushToken
+    /// Tries in a row that failed.
+    package let failures: Int
+}
+
+extension OldCard {
+    /// The statement that claims at most `limit` of those that are due for as long as `lease`. Its rows are read by
+    /// ``init(_:)``. They also have the columns `activity_key`, `bundle_id`, `environment`, `activity_id` and `stamp`
+    /// of the activity.
+    package static func claim(limit: Int, for lease: Duration) -> Query {
+        """
+        WITH due AS MATERIALIZED (
+            SELECT activity_key, device_key, activitykit_id FROM continuations
+            WHERE due_at <= now() ORDER BY due_at LIMIT \(limit) FOR NO KEY UPDATE SKIP LOCKED
+        )
+        UPDATE continuations AS k SET due_at = clock_timestamp() + \(lease)
+        FROM due JOIN activities AS a USING (activity_key)
+        WHERE k.activity_key = due.activity_key AND k.device_key = due.device_key
+          AND k.activitykit_id = due.activitykit_id
+        RETURNING k.activity_key, a.bundle_id, a.environment::text, a.activity_id, a.stamp, k.device_key,
+            k.activitykit_id, k.update_token, k.failures
+        """
+    }
+
+    /// A CHECK keeps the token's length within the bounds that make this nil.
+    package init?(_ row: Row) throws {
+        guard let token = PushToken(bytes: try row["update_token"]) else { return nil }
+        self.token = token
+        deviceKey = try row["device_key"]
+        activityKitID = try row["activitykit_id"]
+        failures = try row["failures"]
+    }
+
+    /// The statement for cards of an activity that need no other end. A token that was reported meanwhile is still to
+    /// be sent the end.
+    package static func ended(_ cards: [OldCard], of activityKey: Int64) -> Query {
+        """
+        UPDATE continuations AS k SET due_at = NULL, update_token = NULL
+        FROM unnest(\(cards.map(\.deviceKey)), \(cards.map(\.activityKitID)), \(cards.map(\.token.bytes)))
+            AS r(device_key, activitykit_id, update_token)
+        WHERE k.activity_key = \(activityKey) AND k.device_key = r.device_key
+          AND k.activitykit_id = r.activitykit_id AND k.update_token = r.update_token
+        """
+    }
+
+    /// The statement that has the end sent to cards of an activity once more, each after its delay, unless the card's 8
+    /// hours are over.
+    package static func again(_ cards: [OldCard], of activityKey: Int64, _ delays: [Duration]) -> Query {
+        """
+        UPDATE continuations AS k
+        SET due_at = CASE WHEN k.started_at > v.last THEN clock_timestamp() + r.delay END,
+            update_token = CASE WHEN k.started_at > v.last THEN k.update_token END,
+            failures = least(k.failures + 1, 1000)
+        FROM unnest(\(cards.map(\.deviceKey)), \(cards.map(\.activityKitID)), \(delays))
+            AS r(device_key, activitykit_id, delay)
+        CROSS JOIN (SELECT clock_timestamp() - \(Duration.seconds(CardWatch.lifetimeSeconds)) AS last) AS v
+        WHERE k.activity_key = \(activityKey) AND k.device_key = r.device_key
+          AND k.activitykit_id = r.activitykit_id
+        """
+    }
+}

@@ -1,0 +1,56 @@
+package import ActivityModel
+import Cards
+package import Postgres
+
+extension StartTokenRows {
+    /// A start token that APNs did not take.
+    package struct Failure: Sendable {
+        let deviceKey: Int64
+        let token: PushToken?
+        /// Whether APNs knows it as dead. If not, it is rejected: kept, but nothing is sent to it.
+        let isDead: Bool
+        /// Since when it is dead, if APNs says so (milliseconds since 1970).
+        let deadAt: Int64?
+        /// APNs' words.
+        let reason: String
+
+        package init(deviceKey: Int64, token: PushToken?, isDead: Bool, deadAt: Int64?, reason: String) {
+            self.deviceKey = deviceKey
+            self.token = token
+            self.isDead = isDead
+            self.deadAt = deadAt
+            self.reason = reason
+        }
+    }
+
+    /// The part of a statement that stores what APNs says about start tokens for a type, to which starts of an activity
+    /// were sent. A token that was reported meanwhile is not touched.
+    ///
+    /// It returns `activity_key`, `device_key`, `state` and `reason`.
+    package static func failed(
+        _ failures: [Failure],
+        of typeName: ActivityTypeName,
+        in activityKey: Int64
+    ) -> Query {
+        let failures = failures.sorted { $0.deviceKey < $1.deviceKey }
+        return """
+            UPDATE start_tokens AS t
+            SET state = CASE WHEN \(unescaped: isContradicted) THEN t.state ELSE r.state::token_state END,
+                contradictions = t.contradictions + CASE WHEN \(unescaped: isContradicted) THEN 1 ELSE 0 END
+            FROM unnest(
+                \(failures.map(\.deviceKey)), \(failures.map { $0.token?.bytes }),
+                \(failures.map { $0.isDead ? "dead" : "rejected" }), \(failures.map(\.deadAt)), \(failures.map(\.reason))
+            ) AS r(device_key, token, state, dead_at, reason)
+            WHERE \(unescaped: Query.byKey("t", "r", "device_key"))
+              AND t.type_name = \(typeName.rawValue) AND t.token = r.token
+            RETURNING \(activityKey) AS activity_key, t.device_key, t.state, r.reason
+            """
+    }
+
+    /// The condition that the token `t` was reported after the death `r`. Then it is tried again, as
+    /// ``PushExceptions`` does with update tokens.
+    private static let isContradicted = """
+        (coalesce(t.registered_at > 'epoch'::timestamptz + r.dead_at * interval '1 millisecond', false)
+         AND t.contradictions < \(PushExceptions.mostContradictions))
+        """
+}
