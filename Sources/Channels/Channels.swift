@@ -15,11 +15,8 @@ import Waiting
 ///     their grace time (``ChannelSweeper``). ``ChannelComparison`` makes every decision about that list.
 /// - **Who calls it.** The HTTP API and the doctor, by way of the hub. Accepting gives activities their channels
 ///   (``ChannelRows``). Sending has them made and reports lost ones. The room calls none of them.
-/// - **Tables that it alone writes.** `channel_sweeps`, `unknown_channels`.
-/// - **Tables that others write as well.**
-///   - `channels`: sending counts late starts on them, and sets the time of their deletion when their activity ends.
-///     Retention deletes the rows of deleted ones with their activity.
-///   - `subscriptions`: the cards of a lost channel are over.
+/// - **Tables that it alone writes.** `channels`, `channel_sweeps`, `unknown_channels`. Rooms above take its statements
+///   (``ChannelRows``) into their own.
 ///
 /// One for the whole daemon.
 package struct Channels: Sendable {

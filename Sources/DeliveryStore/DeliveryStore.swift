@@ -18,16 +18,9 @@ package import Store
 ///     lift halts (`DeliveryStore+Halts`).
 ///   - `DueWork`: finds all kinds of work that are due, with one question.
 /// - **Who calls it.** Accepting and sending. It calls neither.
-/// - **Tables that it alone writes.** `answer_counts`, `audience_topics`, `budget_ledger`, `sending_halts`.
-/// - **Tables that others write as well.**
-///   - `segments`: accepting makes, wakes and leases them. Sending divides rings.
-///   - `changes` and `activities`: accepting inserts them. The stamps are given here.
-///   - `subscriptions`, `starts` and `continuations`: accepting stores reports, and sending the results of pushes.
-///   - `audience_members`: the erasure of a user takes the user out.
-///   - `start_tokens`: the registry stores them. The end of a halt revives them.
-///   - `channels`: late starts are counted on them.
-///   - `pushes`: accepting inserts them. Sending settles them.
-///   - `wake_ups`: the store announces work there, too.
+/// - **Tables that it alone writes.** `activities`, `changes`, `audience_members`, `audience_topics`, `pushes`,
+///   `budget_ledger`, `answer_counts`, `sending_halts`. Rooms above take its statements, such as those of
+///   ``ActivityRows``, into their own.
 ///
 /// One for the whole daemon, handed to accepting and to sending.
 package struct DeliveryStore: Sendable {

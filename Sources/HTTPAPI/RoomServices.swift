@@ -67,7 +67,6 @@ package protocol RegistryService: Sendable {
     ) async throws -> Page<DeviceResource>
     func device(_ app: BundleID, _ id: DeviceID) async throws -> DeviceResource
     func deleteDevice(_ app: BundleID, _ id: DeviceID) async throws
-    func eraseUser(_ app: BundleID, _ id: UserID) async throws
 
     func topics(_ app: BundleID, of follower: UserOrDevice) async throws -> FollowedTopics
     /// The topics of an app, with the number of their followers.
@@ -130,6 +129,8 @@ package protocol IntakeService: Sendable {
     /// Records which revisions an app saw on the cards of a device. Others than those of its cards are ignored.
     func takeReceipts(_ app: BundleID, _ device: DeviceID, _ receipts: [CardReceipt]) async throws
     func unsubscribe(_ app: BundleID, _ activity: ActivityID, _ device: DeviceID) async throws
+    /// Erases a user with the devices and every mention in an audience.
+    func eraseUser(_ app: BundleID, _ id: UserID) async throws
 
     // MARK: Activities
 

@@ -15,21 +15,14 @@ package import Store
 ///   - `Intake+Audience` and `Intake+AudienceList`: who is in an audience.
 ///   - `Intake+Pushes`: ordinary pushes.
 ///   - `Reports`: what apps report of devices, cards and receipts.
+///   - `Erasure`: what is forgotten of a user.
 ///   - `Batch`: many operations in one request.
 ///   - `DryRuns`: what a request would send.
 ///   - `Grouping`: requests that share a commit (``IntakeGroups``). ``IntakeLimit`` says how many may wait.
 /// - **Who calls it.** The HTTP API, and the top when it runs a schedule. It gives work to ``DeliveryStore``, and knows
 ///   no sender.
-/// - **Tables that it alone writes.** None.
-/// - **Tables that others write as well.**
-///   - `activities` and `changes`: it inserts them. They are stamped when they are sent, and the top begins scheduled
-///     activities.
-///   - `segments`: it makes, wakes and leases them.
-///   - `subscriptions`, `starts` and `continuations`: it stores what phones report of them.
-///   - `devices`: a report of a card can make one.
-///   - `schedules`: it inserts them, and the top runs them.
-///   - `pushes`: it inserts them, and sending settles them.
-///   - `idempotency_keys`: it adds the counts of an audience to a kept answer.
+/// - **Tables that it alone writes.** `schedules`. What it accepts, it stores with statements of the rooms below, several
+///   of them in one round trip.
 ///
 /// One for the whole daemon.
 package final class Intake: Sendable {

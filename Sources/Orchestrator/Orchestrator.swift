@@ -22,8 +22,8 @@ package import Webhooks
 ///   - `Schedules`: runs what is due (``ScheduleRunner``), lists and cancels it.
 ///   - `Retention`: deletes ended activities (``RetentionDuty``).
 ///   - `Users`: exports what is stored of a user.
-/// - **Tables that it alone writes.** None. It settles `schedules`, begins scheduled `activities`, and deletes old ones
-///   with their `channels`.
+/// - **Tables that it alone writes.** None. It runs schedules, deletes old activities, and settles a restored database
+///   (``RestoredEvents``), with statements of the rooms below.
 ///
 /// One for the whole daemon. Operations throw `Problem` for mistakes of the caller and `PostgresError` when the database
 /// is away.
@@ -66,7 +66,10 @@ package final class Orchestrator: Sendable {
         clock = DatabaseClock(database: database, now: { settings.now() })
         registry = Registry(store: store, clock: clock, wake: { [wakeUps = deliveryStore.wakeUps] in wakeUps.signal() })
         partitions = PartitionKeeper(database: database, uptime: settings.uptime, logger: logger)
-        record = Record(store: store)
+        record = Record(
+            store: store,
+            settleRestored: { [restored = RestoredEvents(database: database)] in try await restored.settle() }
+        )
         activities = RunningActivities(database: database, work: deliveryStore)
         intake = Intake(
             store: store,
@@ -124,8 +127,12 @@ package final class Orchestrator: Sendable {
             record.feed,
             webhookRoom.duty,
             intake.duty,
-        ] + store.duties
+            registry.expiry,
+        ] + store.duties(sealing: Self.sealedSecrets)
     }
+
+    /// What the rooms above the store have sealed with the master key.
+    static let sealedSecrets: [SealedSecrets] = [.signingKeys, .ticketKeys, .webhooks]
 }
 
 // The parts of the store that the programs ask for.

@@ -17,6 +17,8 @@ struct RunningActivities: ActivityKeeper {
         _ = try await connection.pipeline(CardKey.hold(cards) + LeavingCards.statements(cards, starts: .cancelled))
     }
 
+    func pushDeletion(of app: BundleID, limit: Int) -> Query { PushRows.deletion(of: app, limit: limit) }
+
     func deleteActivities(of app: BundleID) async throws {
         var place: ActivityDeletion.Place? = .oldest
         while let after = place {

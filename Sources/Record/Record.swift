@@ -4,7 +4,8 @@ package import Store
 /// Reads what the other rooms have written: activities with their cards and audiences, events, the timeline with its
 /// verdict, and the audit log.
 ///
-/// The HTTP API asks it for a caller, the webhooks for what to deliver. It writes nothing, but for ``EventStore/settleRestored()``.
+/// The HTTP API asks it for a caller, the webhooks for what to deliver.
+/// It writes nothing.
 package struct Record: Sendable {
     let store: Store
     /// Counts the cards and the starts of activities.
@@ -12,8 +13,10 @@ package struct Record: Sendable {
     package let events: EventStore
     package let feed: EventFeed
 
-    /// - Parameter store: What is read. Its settings say how often it is asked for new events.
-    package init(store: Store) {
+    /// - Parameters:
+    ///   - store: What is read. Its settings say how often it is asked for new events.
+    ///   - settleRestored: Settles the order of events in a restored database, before they are read.
+    package init(store: Store, settleRestored: @escaping @Sendable () async throws -> Void) {
         self.store = store
         counter = DeliveryCounter(database: store.database)
         events = EventStore(database: store.database)
@@ -21,6 +24,7 @@ package struct Record: Sendable {
             store: events,
             interval: store.settings.pollInterval,
             atRest: store.settings.pollIntervalAtRest,
+            settleRestored: settleRestored,
             logger: store.logger
         )
     }

@@ -22,6 +22,10 @@ package protocol ActivityKeeper: Sendable {
     /// Ends cards on their phones, then forgets them. Locks the cards first.
     func endCards(_ cards: [CardKey], on connection: PostgresConnection) async throws
 
+    /// The statement that deletes some pushes of an app that is being deleted, at most `limit`. It leaves those that others
+    /// hold.
+    func pushDeletion(of app: BundleID, limit: Int) -> Query
+
     /// Deletes the ended activities of an app that is being deleted, in many short transactions.
     func deleteActivities(of app: BundleID) async throws
 }

@@ -9,22 +9,15 @@ import SwiftImporter
 /// - **What it does.** Each folder has one subject. Its operations are in the extensions of this type.
 ///   - `Apps`: apps with their signing keys, API keys, and who a caller is.
 ///   - `Types`: activity types, their policies and compiled schemas, and whether content fits them.
-///   - `Devices`: what apps report of their installations, and what is forgotten of a device or a user.
+///   - `Devices`: what apps report of their installations, and what is forgotten of a device.
 ///   - `Tickets`: tickets with which an app may report one device, and the keys that verify signed ones.
 ///   - `Topics`: which users and devices follow which topics.
 ///   - `Versions`: what a new version of a type means to what runs, and which app versions follow an activity.
 /// - **Who calls it.** The HTTP API. Accepting and sending ask it for types (``typeContext(_:_:)``).
 ///   It calls none of them. What a change means to activities and cards, an ``ActivityKeeper`` carries out.
-/// - **Tables that it alone writes.** `apps`, `api_keys`, `activity_types`, `type_versions`, `rejudgements`,
-///   `topic_follows`.
-/// - **Tables that others write as well.**
-///   - `signing_keys` and `ticket_keys`: the store seals them with a new master key.
-///   - `ticket_revocations`: the store deletes old ones.
-///   - `devices` and `start_tokens`: a report of a card can make a device, and answers of APNs mark tokens as dead.
-///   - `activity_app_versions`: sending settles what has changed.
-///   - `subscriptions` and `starts`: a device that moves to the other environment drops what it had there.
-///   - `activities` and `audience_members`: the erasure of a user takes the user out.
-///   - `pushes`: they go with their app.
+/// - **Tables that it alone writes.** `apps`, `api_keys`, `signing_keys`, `activity_types`, `type_versions`,
+///   `rejudgements`, `activity_app_versions`, `devices`, `start_tokens`, `topic_follows`, `ticket_keys`,
+///   `ticket_revocations`. Rooms above take its statements, such as those of ``DeviceRows``, into their own.
 ///
 /// One for the whole daemon.
 package final class Registry: Sendable {
@@ -66,6 +59,9 @@ package final class Registry: Sendable {
 
     /// Goes on with what a daemon that died has left of a type's change, until the daemon stops.
     package var duty: any Service { RejudgementDuty(registry: self) }
+
+    /// Forgets old revocations of tickets, until the daemon stops.
+    package var expiry: any Service { RevocationExpiry(store: store) }
 
     var database: Database { store.database }
     var masterKeys: MasterKeys { store.masterKeys }

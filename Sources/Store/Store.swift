@@ -8,11 +8,12 @@ package import ServiceLifecycle
 ///
 /// - **What it does.** It writes what happened (`Events`, `Timeline`, `Audit`), keeps answers to requests with an
 ///   `Idempotency-Key` and reads page cursors and traces (`Requests`), opens and seals signing keys (`Signing`),
-///   translates between rows and values (`Database`), and forgets old rows. `Fragments` has the SQL by which other rooms
-///   give the sender work.
+///   translates between rows and values (`Database`), and forgets old rows. `Segments` has the statements by which
+///   other rooms give the sender work, and `Fragments` the conditions that several of them read by.
 /// - **Who calls it.** All rooms. It calls none of them.
-/// - **Tables that it alone writes.** `events`, `timeline`, `audit_log`, `idempotency_keys`, `provider_tokens`.
-///   Devices that are deleted take their rows of `events` and `timeline` with them (`TimelineErasure`).
+/// - **Tables that it alone writes.** `events`, `timeline`, `audit_log`, `idempotency_keys`, `provider_tokens`,
+///   `segments`, `wake_ups`. Devices that are deleted take their rows of `events` and `timeline` with them
+///   (`TimelineErasure`).
 ///
 /// One value for the whole daemon, handed to each room.
 package struct Store: Sendable {
@@ -43,12 +44,13 @@ package struct Store: Sendable {
         TimelineWriter(timeline: timeline, database: database, logger: logger)
     }
 
-    /// What the store does by itself: it makes and drops partitions, forgets old rows, and seals secrets anew.
-    package var duties: [any Service] {
+    /// What the store does by itself: it makes and drops partitions, forgets old rows, and seals secrets anew, also those
+    /// of the rooms above.
+    package func duties(sealing secrets: [SealedSecrets]) -> [any Service] {
         [
             ExpiryDuty(store: self),
             PartitionDuty(store: self),
-            MasterKeyRotation(database: database, keys: masterKeys, logger: logger),
+            MasterKeyRotation(database: database, keys: masterKeys, secrets: secrets, logger: logger),
         ]
     }
 }

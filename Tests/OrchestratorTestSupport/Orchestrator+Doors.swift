@@ -2,6 +2,7 @@ package import APITypes
 package import ActivityModel
 import Channels
 import DeliveryStore
+import Intake
 package import Orchestrator
 package import Record
 package import Registry
@@ -107,7 +108,7 @@ extension Orchestrator {
         try await registry.deleteDevice(app, id)
     }
 
-    package func eraseUser(_ app: BundleID, _ id: UserID) async throws { try await registry.eraseUser(app, id) }
+    package func eraseUser(_ app: BundleID, _ id: UserID) async throws { try await intake.eraseUser(app, id) }
 
     package func topics(_ app: BundleID, of follower: UserOrDevice) async throws -> FollowedTopics {
         try await registry.topics(app, of: follower)

@@ -226,7 +226,7 @@ struct TicketKeyTests {
                 let request = TicketRevocationRequest(revokedBefore: time)
                 _ = try await registry.revokeTickets(app, of: .user(UserID(stored: user)), request)
             }
-            #expect(try await ExpiryDuty(store: registry.store).forgetSome(.ticketRevocations) == 1)
+            #expect(try await RevocationExpiry(store: registry.store).forgetSome() == 1)
             let left = try await registry.database.query("SELECT subject_sha256 FROM ticket_revocations")
             #expect(try left.single([UInt8].self) == UserOrDevice.user(UserID(stored: "new")).sha256)
         }

@@ -145,14 +145,14 @@ struct WebhookTakeoverTests {
             #expect(receiver.posts.count == delivered)
 
             try await restore(world)
-            try await daemon.record.events.settleRestored()
+            try await RestoredEvents(database: world.database).settle()
             try await world.update("match-1", score: 9)
             _ = try await world.events()
             try await self.worker(of: daemon, receiver, key: key).run()
             let revisions = receiver.posts.flatMap(\.events).map { $0["detail"]?["revision"]?.int64 }
             #expect(revisions == Array(1...6))
             // A second start of a daemon changes nothing.
-            try await daemon.record.events.settleRestored()
+            try await RestoredEvents(database: world.database).settle()
             try await self.worker(of: daemon, receiver, key: key).run()
             #expect(receiver.posts.count == 6)
         }

@@ -54,7 +54,7 @@ extension Route {
                 return .ok(try await service.exportUser(call.app(), call.segment("user_id", .userID), cursor: cursor))
             },
             Route(.delete, "/v1/apps/{bundle_id}/users/{user_id}", .scope(.register)) { call in
-                try await registry.eraseUser(call.app(), call.segment("user_id", .userID))
+                try await intake.eraseUser(call.app(), call.segment("user_id", .userID))
                 return .noContent
             },
         ]

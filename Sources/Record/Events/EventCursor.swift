@@ -26,7 +26,7 @@ package struct EventCursor: Sendable, Hashable, Comparable, CustomStringConverti
     package static let oldest = EventCursor(transaction: 0, event: 0)
 
     /// Stands for the transactions of a database that this one was restored from: before every one of its own.
-    static let restored: UInt64 = 1
+    package static let restored: UInt64 = 1
 
     package static func < (left: EventCursor, right: EventCursor) -> Bool {
         (left.transaction, left.event) < (right.transaction, right.event)

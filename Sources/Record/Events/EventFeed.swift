@@ -13,6 +13,7 @@ package final class EventFeed: Service, CustomStringConvertible {
     private let store: EventStore
     private let interval: Duration
     private let intervalAtRest: Duration
+    private let settleRestored: @Sendable () async throws -> Void
     private let logger: Logger
     let readers: Mutex<Readers>
 
@@ -21,11 +22,20 @@ package final class EventFeed: Service, CustomStringConvertible {
     ///   - interval: how often the database is asked; so late an event may be told of.
     ///   - atRest: the same while nobody reads.
     ///   - capacity: how many events are kept in memory.
+    ///   - settleRestored: settles the order of events in a restored database. It is called once, before the first look.
     ///   - logger: gets a line when the database cannot be asked.
-    init(store: EventStore, interval: Duration, atRest: Duration? = nil, capacity: Int = 10_000, logger: Logger) {
+    init(
+        store: EventStore,
+        interval: Duration,
+        atRest: Duration? = nil,
+        capacity: Int = 10_000,
+        settleRestored: @escaping @Sendable () async throws -> Void = {},
+        logger: Logger
+    ) {
         self.store = store
         self.interval = interval
         intervalAtRest = atRest ?? interval
+        self.settleRestored = settleRestored
         self.logger = logger
         readers = Mutex(Readers(capacity: capacity, now: .now))
     }
@@ -103,7 +113,7 @@ package final class EventFeed: Service, CustomStringConvertible {
 
     package func run() async {
         await cancelWhenGracefulShutdown {
-            await self.settleRestored()
+            await self.prepare()
             while !Task.isCancelled {
                 await self.look()
                 let pause = self.readers.withLock(\.isNeeded) ? self.interval : self.intervalAtRest
@@ -113,9 +123,9 @@ package final class EventFeed: Service, CustomStringConvertible {
         wake { $0.stop() }
     }
 
-    private func settleRestored() async {
+    private func prepare() async {
         do {
-            try await store.settleRestored()
+            try await settleRestored()
         } catch {
             logger.failed("cannot look for restored events", error)
         }

@@ -114,47 +114,4 @@ package struct EventStore: Sendable {
         for xmin in try rows.decoded(as: String.self) { return EventCursor(transaction: UInt64(xmin) ?? 0, event: 0) }
         return .oldest
     }
-
-    /// After a restore from a dump, the database counts transactions anew. This moves events with larger numbers before
-    /// all others. A webhook goes on with the first of them that it has not delivered.
-    ///
-    /// It is one statement, because its parts must agree about which numbers are too large.
-    func settleRestored() async throws {
-        let restored = String(EventCursor.restored)
-        _ = try await database.execute(
-            """
-            WITH moved_events AS (
-                UPDATE events SET transaction_id = \(restored)::xid8
-                WHERE transaction_id >= pg_snapshot_xmax(pg_current_snapshot())
-            ), moved_changes AS (
-                UPDATE changes SET transaction_id = \(restored)::xid8
-                WHERE transaction_id >= pg_snapshot_xmax(pg_current_snapshot())
-            ), late AS (
-                SELECT w.webhook_key, w.transaction_id, w.event_id, undelivered.event_id AS first_event_id
-                FROM webhooks AS w CROSS JOIN LATERAL (
-                    SELECT min(u.event_id) AS event_id FROM (
-                        SELECT event_id FROM events
-                        WHERE (transaction_id, event_id) > (w.transaction_id, w.event_id)
-                          AND transaction_id >= pg_snapshot_xmax(pg_current_snapshot())
-                        UNION ALL
-                        SELECT event_id FROM changes
-                        WHERE (transaction_id, event_id) > (w.transaction_id, w.event_id)
-                          AND transaction_id >= pg_snapshot_xmax(pg_current_snapshot())
-                    ) AS u
-                ) AS undelivered
-                WHERE undelivered.event_id IS NOT NULL OR w.transaction_id >= pg_snapshot_xmax(pg_current_snapshot())
-            )
-            UPDATE webhooks AS w
-            SET (transaction_id, event_id) = (
-                    SELECT p.transaction_id, p.event_id FROM (VALUES
-                        (late.transaction_id, late.event_id), (\(restored)::xid8, late.first_event_id - 1),
-                        (pg_snapshot_xmin(pg_current_snapshot()), 0::bigint)
-                    ) AS p(transaction_id, event_id)
-                    WHERE p.event_id IS NOT NULL ORDER BY p.transaction_id, p.event_id LIMIT 1
-                ),
-                version = w.version + 1, message_id = NULL, message_transaction_id = NULL, message_event_id = NULL
-            FROM late WHERE w.webhook_key = late.webhook_key
-            """
-        )
-    }
 }

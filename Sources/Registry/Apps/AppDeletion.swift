@@ -15,7 +15,7 @@ struct AppDeletion {
     let app: BundleID
     let keeper: any ActivityKeeper
 
-    /// Devices deleted in one transaction, with their tokens, starts and cards.
+    /// Devices deleted in one transaction, with their tokens, starts and cards; and so many pushes and follows.
     private static let rowsAtOnce = 1_000
 
     /// - Throws: 404; 409 `app_in_use`, and nothing has changed, unless the app was given keys again while it was being
@@ -23,10 +23,9 @@ struct AppDeletion {
     func run() async throws {
         try await database.withTransaction { try await begin(on: $0) }
         // The pushes are those to tokens that the caller named, the topics those of users: others go with the devices.
-        for table in ["devices", "pushes", "topic_follows"] {
+        for part in [deviceDeletion, keeper.pushDeletion(of: app, limit: Self.rowsAtOnce), followDeletion] {
             // Rows that others hold and new rows go with the app. A part lacks those that others change while they are
             // being locked.
-            let part = deletion(from: table)
             while try await database.withYieldingTransaction({ try await $0.execute(part) }) > Self.rowsAtOnce / 2 {}
         }
         try await keeper.deleteActivities(of: app)
@@ -66,10 +65,19 @@ struct AppDeletion {
         }
     }
 
-    private func deletion(from table: String) -> Query {
+    private var deviceDeletion: Query {
         """
-        DELETE FROM \(unescaped: table) WHERE ctid = ANY(ARRAY(
-            SELECT ctid FROM \(unescaped: table) WHERE bundle_id = \(app.rawValue)
+        DELETE FROM devices WHERE ctid = ANY(ARRAY(
+            SELECT ctid FROM devices WHERE bundle_id = \(app.rawValue)
+            LIMIT \(Self.rowsAtOnce) FOR UPDATE SKIP LOCKED
+        ))
+        """
+    }
+
+    private var followDeletion: Query {
+        """
+        DELETE FROM topic_follows WHERE ctid = ANY(ARRAY(
+            SELECT ctid FROM topic_follows WHERE bundle_id = \(app.rawValue)
             LIMIT \(Self.rowsAtOnce) FOR UPDATE SKIP LOCKED
         ))
         """

@@ -74,7 +74,7 @@ extension Registry {
                 """
                 INSERT INTO ticket_revocations (bundle_id, subject_sha256, revoked_before)
                 VALUES (\(app.rawValue), \(subject.sha256), \(request.revokedBefore.stored))
-                \(unescaped: Self.laterRevocationWins)
+                \(unescaped: RevocationRows.laterWins)
                 RETURNING revoked_before
                 """
             )
@@ -87,12 +87,6 @@ extension Registry {
         caches.principals.removeAll()
         return answer
     }
-
-    /// The end of a statement that inserts a revocation.
-    static let laterRevocationWins = """
-        ON CONFLICT (bundle_id, subject_sha256) DO UPDATE
-        SET revoked_before = greatest(ticket_revocations.revoked_before, EXCLUDED.revoked_before)
-        """
 
     /// Otherwise tickets that are not made yet would be refused, and nothing could take that back.
     private static func checkIsOver(_ time: Instant, on connection: PostgresConnection) async throws {

@@ -63,7 +63,7 @@ package enum TopicRows {
     }
 
     /// The statement that forgets the topics of a user.
-    static func erasure(of user: UserID, in app: BundleID) -> Query {
+    package static func erasure(of user: UserID, in app: BundleID) -> Query {
         """
         DELETE FROM topic_follows
         WHERE bundle_id = \(app.rawValue) AND user_id >= \(user.rawValue) AND user_id <= \(user.rawValue)

@@ -1,4 +1,3 @@
-import APITypes
 import Logging
 import Postgres
 import ReportTypes
@@ -12,8 +11,6 @@ struct ExpiryDuty: Service, CustomStringConvertible {
         case keptAnswers
         /// Who issued tickets. Backends do that for phone after phone: this is kept no longer than events.
         case issuedTickets
-        /// Revocations of signed tickets, when no ticket that they concern can still be valid.
-        case ticketRevocations
         /// What operators did. Backends are among them: they delete devices and erase users.
         case auditEntries
     }
@@ -58,17 +55,6 @@ struct ExpiryDuty: Service, CustomStringConvertible {
                 WHERE at < now() - \(store.settings.eventRetention) AND entry_id = ANY(ARRAY(
                     SELECT entry_id FROM audit_log WHERE action = \(AuditAction.ticketIssued.rawValue)
                     ORDER BY entry_id LIMIT \(Self.batchSize)
-                ))
-                """
-            )
-        case .ticketRevocations:
-            try await store.database.execute(
-                """
-                DELETE FROM ticket_revocations
-                WHERE ctid = ANY(ARRAY(
-                    SELECT ctid FROM ticket_revocations
-                    WHERE revoked_before < now() - make_interval(secs => \(TicketKeyRequest.maximumTicketSeconds))
-                    LIMIT \(Self.batchSize)
                 ))
                 """
             )

@@ -1,4 +1,3 @@
-import ActivityModel
 import Cryptography
 import Logging
 import Postgres
@@ -10,6 +9,8 @@ import ServiceLifecycle
 struct MasterKeyRotation: Service, CustomStringConvertible {
     let database: Database
     let keys: MasterKeys
+    /// What the rooms above have sealed.
+    let secrets: [SealedSecrets]
     let logger: Logger
 
     /// What one pass found.
@@ -48,38 +49,14 @@ struct MasterKeyRotation: Service, CustomStringConvertible {
 
     func pass() async throws -> Findings {
         var findings = Findings()
-        try await reseal("signing_keys", "bundle_id", "environment", "private_key_sealed", &findings) {
-            try .signingKey(BundleID(stored: $0), .stored($1))
-        }
-        try await reseal("ticket_keys", "bundle_id", "ticket_key_id", "key_sealed", &findings) {
-            .ticketKey(BundleID(stored: $0), $1)
-        }
-        try await reseal("webhooks", "bundle_id", "webhook_id", "secret_sealed", &findings) {
-            .webhook(BundleID(stored: $0), WebhookID(stored: $1))
-        }
-        try await reseal("provider_tokens", "team_id", "key_id", "token_sealed", &findings) {
-            .providerToken(TeamID(stored: $0), KeyID(stored: $1))
-        }
+        for secrets in [SealedSecrets.providerTokens] + secrets { try await reseal(secrets, &findings) }
         return findings
     }
 
-    /// Seals the `secret` of each row of a table anew. The columns `owner` and `id` say to which row it belongs.
-    private func reseal(
-        _ table: String,
-        _ owner: String,
-        _ id: String,
-        _ secret: String,
-        _ findings: inout Findings,
-        _ seal: (String, String) throws -> SecretSeal
-    ) async throws {
-        let rows = try await database.query(
-            """
-            SELECT \(unescaped: owner), \(unescaped: id)::text, \(unescaped: secret) FROM \(unescaped: table)
-            WHERE \(unescaped: secret) IS NOT NULL
-            """
-        )
-        for (first, second, sealed) in try rows.decoded(as: (String, String, [UInt8]).self) {
-            let context = try seal(first, second).context
+    private func reseal(_ secrets: SealedSecrets, _ findings: inout Findings) async throws {
+        let rows = try await database.query(secrets.selection)
+        for (owner, id, sealed) in try rows.decoded(as: (String, String, [UInt8]).self) {
+            let context = try secrets.seal(owner, id).context
             let new: [UInt8]
             do {
                 guard let resealed = try keys.resealed(sealed, authenticating: context) else { continue }
@@ -88,14 +65,8 @@ struct MasterKeyRotation: Service, CustomStringConvertible {
                 findings.unreadable += 1
                 continue
             }
-            // Only what was read: an operator may have replaced it meanwhile.
-            findings.resealed += try await database.execute(
-                """
-                UPDATE \(unescaped: table) SET \(unescaped: secret) = \(new)
-                WHERE \(unescaped: owner) = \(first) AND \(unescaped: id)::text = \(second)
-                  AND \(unescaped: secret) = \(sealed)
-                """
-            )
+            let found = SealedSecrets.Found(owner: owner, id: id, sealed: sealed)
+            findings.resealed += try await database.execute(secrets.update(found, new))
         }
     }
 }

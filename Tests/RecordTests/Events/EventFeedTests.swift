@@ -236,7 +236,7 @@ import Testing
             // As a dump of a busier server leaves them.
             _ = try await world.database.execute("UPDATE events SET transaction_id = '99000000000'")
             let remembered = EventCursor(transaction: 99_000_000_000, event: 1).description
-            try await world.orchestrator.record.events.settleRestored()
+            try await RestoredEvents(database: world.database).settle()
             _ = try await world.database.execute(EventRows.insertion([number(3)]))
             #expect(try await world.orchestrator.eventPlace(remembered) == .oldest)
             let told = try await world.events(.clockSkew).map { $0.detail["n"]?.int64 }

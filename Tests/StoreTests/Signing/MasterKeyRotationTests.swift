@@ -44,7 +44,12 @@ struct MasterKeyRotationTests {
             #expect(try await signer(keys).keyID == identity.keyID)
             #expect(try await tokens(keys).token(for: identity, replacing: nil).token == token)
 
-            let rotation = MasterKeyRotation(database: world.database, keys: keys, logger: world.orchestrator.logger)
+            let rotation = MasterKeyRotation(
+                database: world.database,
+                keys: keys,
+                secrets: Orchestrator.sealedSecrets,
+                logger: world.orchestrator.logger
+            )
             #expect(try await rotation.pass() == MasterKeyRotation.Findings(resealed: 4))
             #expect(try await rotation.pass() == MasterKeyRotation.Findings())
 
@@ -64,6 +69,7 @@ struct MasterKeyRotationTests {
             let rotation = MasterKeyRotation(
                 database: world.database,
                 keys: MasterKeys(.generate(), others: [.generate()]),
+                secrets: Orchestrator.sealedSecrets,
                 logger: world.orchestrator.logger
             )
             #expect(try await rotation.pass() == MasterKeyRotation.Findings(unreadable: 1))

@@ -243,7 +243,7 @@ failures.query("new-token-dies", EXCEPTIONS, " AND s.update_token = d.token", ""
                at="AS d(device_key, token, reason, dead_at, delay, heard)\n            WHERE s.activity_key = \\(activityKey) AND s.device_key = d.device_key AND s.update_token = d.token")
 failures.query("new-token-is-rejected", EXCEPTIONS, " AND s.update_token = d.token", "",
                at="AS d(device_key, token, reason, heard)\n        WHERE s.activity_key = \\(activityKey) AND s.device_key = d.device_key AND s.update_token = d.token")
-DEVICE_TOKENS = "Store/Database/DeviceTokens.swift"
+DEVICE_TOKENS = "Registry/Devices/DeviceTokens.swift"
 failures.query("younger-device-token-dies", DEVICE_TOKENS, "d.updated_at <= 'epoch'", "d.updated_at >= 'epoch'")
 failures.query("other-device-token-dies", DEVICE_TOKENS, " AND d.device_token = r.token", "")
 failures.query("caught-up-forgets-a-new-token", DESTINATION, "AND s.update_token = d.token ", "",

@@ -1,24 +1,11 @@
 import ActivityModel
+import DeliveryStore
 import JSON
 import Postgres
 import Store
 
 /// Removes a user, and the devices of that user, from the stored audiences of activities.
 enum UserErasure {
-    /// The statement that forgets every mention in an audience.
-    static func audience(_ app: BundleID, _ user: UserID) -> Query {
-        """
-        DELETE FROM audience_members AS m
-        WHERE m.bundle_id = \(app.rawValue) AND (
-            m.kind = 'user' AND m.member_id = \(user.rawValue)
-            OR m.kind = 'device' AND m.member_id IN (
-                SELECT device_id FROM devices
-                WHERE bundle_id = \(app.rawValue) AND user_id = \(user.rawValue)
-            )
-        )
-        """
-    }
-
     /// The ids of the user's devices.
     static func devices(_ app: BundleID, _ user: UserID, on connection: PostgresConnection) async throws -> [String] {
         let rows = try await connection.query(
@@ -37,8 +24,8 @@ enum UserErasure {
     }
 
     /// The activities that name the user or a device of the user, in the start as it is kept or in the audience. It
-    /// reads all activities of the app, at most `pageSize` a statement: run it before the transaction writes anything, because readers of
-    /// events wait for who writes.
+    /// reads all activities of the app, at most `pageSize` a statement: run it before the transaction writes anything,
+    /// because readers of events wait for who writes.
     static func activities(
         _ app: BundleID,
         _ user: UserID,
@@ -111,12 +98,7 @@ enum UserErasure {
             bodies.append(JSONValue.object(body).text)
         }
         guard !keys.isEmpty else { return }
-        _ = try await connection.execute(
-            """
-            UPDATE activities AS a SET start_body = u.body::json
-            FROM unnest(\(keys), \(bodies)) AS u(activity_key, body) WHERE a.activity_key = u.activity_key
-            """
-        )
+        _ = try await connection.execute(ActivityRows.keepingStarts(bodies, of: keys))
     }
 
     private static func without(_ ids: [String], _ list: JSONValue?) -> JSONValue? {

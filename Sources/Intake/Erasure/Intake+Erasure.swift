@@ -1,0 +1,48 @@
+package import ActivityModel
+import DeliveryStore
+import JSON
+import Postgres
+import Registry
+import ReportTypes
+import Store
+
+extension Intake {
+    /// Erases a user: devices, tokens, subscriptions, topics, rows of the timeline, events of the devices, and every
+    /// mention in an audience. May be repeated.
+    ///
+    /// - Throws: 404 for an unknown app.
+    package func eraseUser(_ app: BundleID, _ id: UserID) async throws {
+        try await database.withYieldingTransaction { connection in
+            try await store.requireApp(app, connection)
+            let devices = try await UserErasure.devices(app, id, on: connection)
+            let activities = try await UserErasure.activities(
+                app,
+                id,
+                devices,
+                pageSize: settings.stretchSize,
+                on: connection
+            )
+            // Before the devices, as who deletes one of them does.
+            _ = try await connection.query(TimelineErasure.exclusion(isForWriter: false))
+            _ = try await connection.query(UserErasure.hold(app, id))
+            try await UserErasure.starts(of: activities, id, devices, on: connection)
+            _ = try await connection.execute(AudienceRows.erasure(of: id, in: app))
+            _ = try await connection.execute(TopicRows.erasure(of: id, in: app))
+            let deleted = try await TimelineErasure.delete(
+                DeviceRows.deletion(of: id, in: app),
+                of: app,
+                on: connection
+            )
+            // Otherwise a signed ticket of the user, which may live for weeks, would bring the user back.
+            _ = try await connection.execute(RevocationRows.erasure(of: id, in: app))
+            let erased: JSONValue = ["devices": .number(JSONNumber(deleted))]
+            try await AuditRows.record(
+                .userErased,
+                of: app,
+                AuditRows.person(id.rawValue),
+                before: erased,
+                on: connection
+            )
+        }
+    }
+}
