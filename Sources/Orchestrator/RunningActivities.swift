@@ -1,4 +1,5 @@
 import ActivityModel
+import Cards
 import DeliveryStore
 import Postgres
 import Registry

@@ -1,3 +1,4 @@
+import Cards
 import DeliveryStore
 import Postgres
 import Registry
@@ -22,7 +23,7 @@ struct VersionSettlement: Sendable {
         let unsettled = try rows.decoded(as: (String, Bool, Int64).self).map(AppVersionRows.Unsettled.init)
         guard !unsettled.isEmpty else { return }
         try await eachPage(after: range.after) { after, limit in
-            let alignment = AppVersionRows.alignment(
+            let alignment = CardVersions.alignment(
                 unsettledOf: key,
                 ring: lease.segment,
                 after: after,
@@ -42,7 +43,7 @@ struct VersionSettlement: Sendable {
 
     private func startAgain() async throws {
         try await eachPage(after: 0) { after, limit in
-            let again = AppVersionRows.startsAgain(unsettledOf: lease.activityKey, after: after, limit: limit)
+            let again = CardVersions.startsAgain(unsettledOf: lease.activityKey, after: after, limit: limit)
             return try await room.database.withYieldingTransaction { connection in
                 try await connection.commit([.planningOnce, again])[1]
             }

@@ -1,5 +1,6 @@
 import APITypes
 package import ActivityModel
+import Cards
 package import Postgres
 package import Store
 

@@ -1,3 +1,4 @@
+import Cards
 import Channels
 import Postgres
 package import Store

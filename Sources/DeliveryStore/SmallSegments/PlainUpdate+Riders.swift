@@ -1,4 +1,5 @@
 import ActivityModel
+import Cards
 import FoundationEssentials
 import Postgres
 import Store

@@ -1,4 +1,5 @@
 package import ActivityModel
+package import Cards
 import Postgres
 package import Store
 

@@ -1,5 +1,6 @@
 import APNSTransport
 import ActivityModel
+import Cards
 import Channels
 package import Postgres
 import Registry

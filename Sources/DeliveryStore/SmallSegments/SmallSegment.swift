@@ -1,4 +1,5 @@
 package import APNSTransport
+package import Cards
 package import Store
 
 /// A leased segment with so little to do that a ``SegmentGroup`` serves many at once.

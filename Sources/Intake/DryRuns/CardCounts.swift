@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import Cards
 import Postgres
 import Registry
 import Store
@@ -30,7 +31,7 @@ struct CardCounts: Sendable {
     private static func count(_ page: KeyPages.Page, of activityKey: Int64) -> Query {
         """
         SELECT s.frequent, s.state::text, CASE WHEN s.state = 'withheld' THEN s.reason END,
-               \(unescaped: AppVersionRows.appVersion), count(*)
+               \(unescaped: CardVersions.appVersion), count(*)
         FROM subscriptions AS s JOIN devices AS d USING (device_key)
         WHERE s.activity_key = \(activityKey) AND s.device_key > \(page.after) AND s.device_key <= \(page.through)
           AND s.mode = 'token' AND s.state <> 'over'
@@ -65,7 +66,7 @@ struct CardCounts: Sendable {
             let state: SubscriptionState =
                 switch (sort.state, isWithheld[sort.appVersion]) {
                 case (.riding, true), (.due, true): .withheld
-                case (.withheld, false) where sort.withheldReason == AppVersionRows.reason: .due
+                case (.withheld, false) where sort.withheldReason == CardVersions.reason: .due
                 case (.withheld, _) where isEnd && sort.withheldReason == WithheldReason.pending: .due
                 case (let state, _): state
                 }

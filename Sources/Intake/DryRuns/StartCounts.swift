@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import Cards
 import Postgres
 import Registry
 import Store
@@ -200,5 +201,5 @@ private struct Reach {
         """
 
     /// The columns of ``StartCounts/Sort`` of the device `d`, except whether it has a token of the type.
-    private static let sort = "d.os_version, d.activities_enabled, \(AppVersionRows.appVersion)"
+    private static let sort = "d.os_version, d.activities_enabled, \(CardVersions.appVersion)"
 }

@@ -1,5 +1,6 @@
 package import APITypes
 package import ActivityModel
+import Cards
 import JSON
 import JSONSchema
 import Postgres
@@ -295,7 +296,7 @@ extension SchemaFinding {
         self.init(
             part: .contentState,
             pointer: JSONPointer(),
-            code: AppVersionRows.reason,
+            code: CardVersions.reason,
             message:
                 "\(Following.apps(appVersion)) follow running activities and could not decode the newest state: it would be withheld from them",
             severity: .breaking

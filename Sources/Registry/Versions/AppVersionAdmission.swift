@@ -1,12 +1,13 @@
 import APITypes
 import ActivityModel
+import Cards
 import JSON
 package import Postgres
 package import Store
 
 /// Before devices have cards, makes sure that Tally knows whether their apps can decode what the activities send.
 ///
-/// Run it first in a transaction that makes or changes cards, and the alignment of ``AppVersionRows`` last. Its
+/// Run it first in a transaction that makes or changes cards, and the alignment of ``CardVersions`` last. Its
 /// findings hold until the transaction ends: a change that an app cannot decode waits for it, and then sees the cards.
 package struct AppVersionAdmission {
     let registry: Registry
@@ -30,7 +31,7 @@ package struct AppVersionAdmission {
     }
 
     private func hold(_ cards: [CardKey], on connection: PostgresConnection) async throws -> Set<CardKey> {
-        try AppVersionRows.cards(await connection.query(AppVersionRows.hold(cards)))
+        try CardVersions.cards(await connection.query(CardVersions.hold(cards)))
     }
 
     /// Rows are held last: whoever changes them has locked types and activities before.
@@ -57,7 +58,7 @@ package struct AppVersionAdmission {
             """
             SELECT a.activity_key, a.bundle_id, a.type_name, a.revision, c.content_state::text, w.app_version
             FROM (
-                SELECT DISTINCT r.activity_key, \(unescaped: AppVersionRows.appVersion) AS app_version
+                SELECT DISTINCT r.activity_key, \(unescaped: CardVersions.appVersion) AS app_version
                 FROM unnest(\(activityKeys), \(cards.map(\.deviceKey))) AS r(activity_key, device_key)
                 JOIN devices AS d USING (device_key)
             ) AS w
@@ -154,12 +155,12 @@ package struct AppVersionAdmission {
         let all = Set(keys).union([activityKey].compactMap { $0 }).sorted()
         guard !all.isEmpty else { return }
         let concerned = all.map { CardKey(activityKey: $0, deviceKey: deviceKey) }
-        let known = try AppVersionRows.cards(await connection.query(AppVersionRows.known(concerned)))
+        let known = try CardVersions.cards(await connection.query(CardVersions.known(concerned)))
         try await admit(concerned, judging: concerned.filter { !known.contains($0) }, on: connection)
         guard !keys.isEmpty else { return }
         let cards = keys.map { CardKey(activityKey: $0, deviceKey: deviceKey) }
         _ = try await connection.pipeline([
-            AppVersionRows.alignment(cards),
+            CardVersions.alignment(cards),
             SegmentRows.announce(cards: cards),
         ])
     }

@@ -1,5 +1,6 @@
 package import APITypes
 package import ActivityModel
+import Cards
 package import Postgres
 
 /// The app versions that an audience has now: whom a start would go to.
@@ -27,7 +28,7 @@ package enum AudienceVersions {
 
     private static func named(in audience: Audience, of app: BundleID, _ environment: APNSEnvironment) -> Query {
         """
-        SELECT DISTINCT \(unescaped: AppVersionRows.appVersion) FROM devices AS d
+        SELECT DISTINCT \(unescaped: CardVersions.appVersion) FROM devices AS d
         WHERE d.bundle_id = \(app.rawValue) AND d.environment = \(environment.rawValue)::apns_environment
           AND (d.device_id = ANY(\(audience.devices.map(\.rawValue))) OR d.user_id = ANY(\(audience.users.map(\.rawValue))))
         """
