@@ -8,6 +8,7 @@ import JSON
 import NIOCore
 import OrchestratorTestSupport
 import Postgres
+import Store
 import TestSupport
 
 @testable import HTTPAPI

@@ -6,7 +6,7 @@ import Testing
 @testable package import Delivery
 @testable package import DeliveryStore
 @testable import Orchestrator
-@testable import Store
+@testable package import Store
 
 /// What only the engine's own tests, and those of intake, do.
 extension World {
