@@ -6,10 +6,10 @@ extension CardVersions {
     /// The statement that brings cards in line with the rows of their devices' app versions.
     package static func alignment(_ cards: [CardKey]) -> Query {
         """
-        WITH cards AS MATERIALIZED (
-            \(unescaped: cardsOutOfLine) AND (s.activity_key, s.device_key) IN (
-                SELECT * FROM unnest(\(cards.map(\.activityKey)), \(cards.map(\.deviceKey)))
-            )
+        WITH given AS MATERIALIZED (
+            SELECT * FROM unnest(\(cards.map(\.activityKey)), \(cards.map(\.deviceKey))) AS r(activity_key, device_key)
+        ), cards AS MATERIALIZED (
+            \(unescaped: outOfLine(among: "given"))
         )
         \(unescaped: alignmentOfCards)
         """
@@ -26,12 +26,11 @@ extension CardVersions {
     ) -> Query {
         """
         WITH stretch AS MATERIALIZED (
-            SELECT device_key FROM subscriptions
+            SELECT activity_key, device_key FROM subscriptions
             WHERE activity_key = \(activityKey) AND device_key > \(deviceKey) AND device_key <= \(lastKey)
             ORDER BY device_key LIMIT \(limit)
         ), cards AS MATERIALIZED (
-            \(unescaped: cardsOutOfLine) AND v.activity_key = \(activityKey) AND NOT v.is_settled
-              AND \(ring) <> ALL (v.settled_rings) AND s.device_key = ANY (ARRAY(SELECT device_key FROM stretch))
+            \(unescaped: outOfLine(among: "stretch")) AND NOT v.is_settled AND \(ring) <> ALL (v.settled_rings)
         ), aligned AS (
             \(unescaped: alignmentOfCards)
         )
@@ -39,14 +38,25 @@ extension CardVersions {
         """
     }
 
+    /// The cards among those of a table that do not fit the rows of their devices' app versions.
+    ///
     /// An end needs no state, so it is withheld from nobody: from no card when the activity has ended, nor from one
-    /// that the backend ends.
-    private static let cardsOutOfLine = """
+    /// that the backend ends. Each card is looked up by its key, whatever the tables were like when this was planned.
+    private static func outOfLine(among table: String) -> String {
+        """
         SELECT s.activity_key, s.device_key, c.is_withheld, c.decodes_from
-        FROM activity_app_versions AS v
-        JOIN subscriptions AS s ON s.activity_key = v.activity_key
-        JOIN devices AS d ON d.device_key = s.device_key AND v.app_version = \(appVersion)
-        JOIN activities AS a ON a.activity_key = v.activity_key
+        FROM \(table) AS r
+        CROSS JOIN LATERAL (
+            SELECT * FROM subscriptions WHERE activity_key = r.activity_key AND device_key = r.device_key OFFSET 0
+        ) AS s
+        CROSS JOIN LATERAL (SELECT app_version FROM devices WHERE device_key = s.device_key OFFSET 0) AS d
+        CROSS JOIN LATERAL (
+            SELECT * FROM activity_app_versions
+            WHERE activity_key = s.activity_key AND app_version = \(appVersion) OFFSET 0
+        ) AS v
+        CROSS JOIN LATERAL (
+            SELECT state, revision FROM activities WHERE activity_key = s.activity_key OFFSET 0
+        ) AS a
         CROSS JOIN LATERAL (
             SELECT v.is_withheld AND a.state <> 'ended' AND NOT s.leaving AS is_withheld,
                    CASE WHEN v.is_withheld THEN a.revision ELSE v.decodes_from END AS decodes_from
@@ -57,6 +67,7 @@ extension CardVersions {
             WHEN s.state = 'riding' THEN \(SegmentRows.sentOnRing) < c.decodes_from
             ELSE false END
         """
+    }
 
     /// A card is withheld if its app cannot decode the newest state. When the app can, the card is served by its own
     /// row until it is up to date. A card whose token was rejected and not reported since stays rejected. A card that
@@ -72,7 +83,7 @@ extension CardVersions {
                 CASE s.state WHEN 'riding' THEN \(SegmentRows.heardOnRing) ELSE s.heard_revision END,
                 CASE WHEN s.state = 'withheld' AND NOT c.is_withheld THEN c.decodes_from - 1 END
             )
-        FROM cards AS c WHERE s.activity_key = c.activity_key AND s.device_key = c.device_key
+        FROM cards AS c WHERE \(Query.byKey("s", "c", "activity_key", "device_key"))
         RETURNING 1
         """
 

@@ -178,14 +178,17 @@ struct ReportGroup {
                        \(unescaped: Installations.isStale("r.installation", hasGeneration: "r.has_generation"))
                            AS is_stale,
                        \(unescaped: Installations.isNew("r.installation")) AS is_new
-                FROM unnest(
-                    \(apps), \(ids), \(cards.map { $0.request.osVersion?.description }),
-                    \(cards.map { $0.request.appVersion?.description }), \(cards.map(\.request.installation)),
-                    \(cards.map { $0.request.generation != nil })
-                ) WITH ORDINALITY
-                    AS r(bundle_id, device_id, os_version, app_version, installation, has_generation, place)
-                JOIN devices AS d ON \(unescaped: Query.byKey("d", "r", "bundle_id", "device_id"))
-                ORDER BY d.device_key FOR NO KEY UPDATE OF d
+                FROM (
+                    SELECT r.*, k.device_key
+                    FROM unnest(
+                        \(apps), \(ids), \(cards.map { $0.request.osVersion?.description }),
+                        \(cards.map { $0.request.appVersion?.description }), \(cards.map(\.request.installation)),
+                        \(cards.map { $0.request.generation != nil })
+                    ) WITH ORDINALITY
+                        AS r(bundle_id, device_id, os_version, app_version, installation, has_generation, place)
+                    \(unescaped: DeviceRows.named(by: "r"))
+                ) AS r
+                \(unescaped: DeviceRows.held(by: "r"))
                 """,
                 """
                 SELECT activity_key, coalesce(apns_channel_id, '') FROM channels

@@ -1,8 +1,30 @@
 package import ActivityModel
 package import Postgres
 
-/// The statements that write `devices`, for the rooms above.
+/// The rows of `devices`.
 package enum DeviceRows {
+    /// A part of FROM: the key `k` of the device that a row names by app and id.
+    ///
+    /// Asks for the first device from that place on, because only the index of app and id has that order. With two
+    /// equations a plan that was made for a tiny table may take another index that begins with the app, and read every
+    /// device of the app for each row.
+    package static func named(by row: String) -> String {
+        """
+        CROSS JOIN LATERAL (
+            SELECT bundle_id, device_id, device_key FROM devices
+            WHERE (bundle_id, device_id) >= (\(row).bundle_id, \(row).device_id) ORDER BY bundle_id, device_id LIMIT 1
+        ) AS k
+        WHERE k.bundle_id = \(row).bundle_id AND k.device_id = \(row).device_id
+        ORDER BY k.device_key
+        """
+    }
+
+    /// A part of FROM: the locked device `d` of a row with a key. The rows come in the order of the keys, in which everybody
+    /// locks devices.
+    package static func held(by row: String) -> String {
+        "CROSS JOIN LATERAL (SELECT * FROM devices WHERE device_key = \(row).device_key FOR NO KEY UPDATE) AS d"
+    }
+
     /// The statement that deletes the devices of a user. It returns their keys and ids, as ``TimelineErasure`` wants it.
     package static func deletion(of user: UserID, in app: BundleID) -> Query {
         "DELETE FROM devices WHERE bundle_id = \(app.rawValue) AND user_id = \(user.rawValue) RETURNING device_key, device_id"

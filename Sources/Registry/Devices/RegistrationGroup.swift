@@ -189,14 +189,17 @@ package struct RegistrationGroup {
                    d.app_version IS DISTINCT FROM coalesce(r.app_version, d.app_version) AS changed_app,
                    \(unescaped: Installations.isStale("r.installation", hasGeneration: "r.has_generation")) AS is_stale,
                    \(unescaped: Installations.isNew("r.installation")) AS is_new_installation
-            FROM unnest(
-                \(asked.map(\.app.rawValue)), \(asked.map(\.id.rawValue)), \(requests.map(\.environment.rawValue)),
-                \(requests.map(\.frequentPushesEnabled)), \(requests.map { $0.appVersion?.description }),
-                \(requests.map(\.installation)), \(requests.map(\.hasGeneration))
-            ) WITH ORDINALITY
-                AS r(bundle_id, device_id, environment, frequent, app_version, installation, has_generation, place)
-            JOIN devices AS d ON \(unescaped: Query.byKey("d", "r", "bundle_id", "device_id"))
-            ORDER BY d.device_key FOR NO KEY UPDATE OF d
+            FROM (
+                SELECT r.*, k.device_key
+                FROM unnest(
+                    \(asked.map(\.app.rawValue)), \(asked.map(\.id.rawValue)), \(requests.map(\.environment.rawValue)),
+                    \(requests.map(\.frequentPushesEnabled)), \(requests.map { $0.appVersion?.description }),
+                    \(requests.map(\.installation)), \(requests.map(\.hasGeneration))
+                ) WITH ORDINALITY
+                    AS r(bundle_id, device_id, environment, frequent, app_version, installation, has_generation, place)
+                \(unescaped: DeviceRows.named(by: "r"))
+            ) AS r
+            \(unescaped: DeviceRows.held(by: "r"))
             """,
         ])
         let apps = Set(try rows[1].decoded(as: String.self))
