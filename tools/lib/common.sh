@@ -36,3 +36,33 @@ timed() {
     printf -- '-- %s: %d min %d s\n' "$label" $((seconds / 60)) $((seconds % 60))
     return "$status"
 }
+
+# LABEL COMMAND, for each: runs commands all at once that wait for others much of the time, and shows what each has said
+# when it has ended. The exit code is that of one that failed.
+timed_together() {
+    local index status=0
+    together_jobs=() together_logs=$(mktemp -d)
+    trap end_together EXIT
+    # Each is the leader of a group of processes, so that it can be ended with its children.
+    set -m
+    for ((index = 0; 2 * index < $#; index++)); do
+        timed "${@:2 * index + 1:2}" >"$together_logs/$index" 2>&1 </dev/null &
+        together_jobs+=($!)
+    done
+    set +m
+    for index in "${!together_jobs[@]}"; do
+        wait "${together_jobs[index]}" || status=$?
+        cat "$together_logs/$index"
+    done
+    together_jobs=()
+    end_together
+    trap - EXIT
+    return "$status"
+}
+
+# Ends what still runs at once with others, and removes the logs.
+end_together() {
+    local job
+    for job in "${together_jobs[@]}"; do kill -- "-$job" 2>/dev/null || true; done
+    rm -rf "$together_logs"
+}

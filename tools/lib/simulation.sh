@@ -10,11 +10,12 @@ exec_in_order() {
 
 test_in_order() { (exec_in_order "$@"); }
 
-# FIRST LAST: plays these seeds, shared out among as many processes as there are processors. Shows what fails, and with
+# FIRST LAST: plays these seeds, shared out among twice as many processes as there are processors, because a life and its
+# database wait for each other by turns. Shows what fails, and with
 # TALLY_SIMULATION_STORY all; the last line says which promise was broken, if any was.
 simulate_seeds() {
     local first=$1 last=$2 shards share shard from to status=0
-    shards=$(nproc)
+    shards=$((2 * $(nproc)))
     share=$(((last - first + shards) / shards))
     simulation_pids=() simulation_logs=$(mktemp -d)
     trap end_simulation EXIT
