@@ -13,6 +13,7 @@ import Waiting
 /// - **What it does.** Each folder has one subject.
 ///   - `Workers`: finds segments that are due and serves them, alone or many together (``Dispatcher``,
 ///     ``SegmentWorker``, ``SegmentGroup``).
+///   - `Sending`: what all kinds of work use to send: a worker's slot, the push, its tokens, its answer.
 ///   - `Rings`: sends the newest revision to all update tokens of an activity (``RingTurn``).
 ///   - `Broadcasts`: the same for channels (``ChannelTurn``).
 ///   - `Starts`: starts cards by push (``StartTurn``).

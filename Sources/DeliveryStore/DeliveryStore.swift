@@ -6,9 +6,11 @@ package import Store
 /// The room between accepting and sending, for what waits to be sent. Accepting fills it, and sending empties it.
 ///
 /// - **What it does.** Nothing leaves from here. Each folder has one subject.
+///   - `Activities`: an activity as a worker sees it (``ActivitySnapshot``), with its audience and its halt.
 ///   - `Segments`: the destinations that one worker serves. A worker leases a segment, and stores how far it has come
-///     (``SegmentStore``). ``WakeUps`` and ``WorkNotifications`` tell that there is work.
+///     (``SegmentStore``).
 ///   - `SmallSegments`: segments with so little to do that an accept leases them, and many are served together.
+///     ``WakeUps`` hands them over.
 ///   - `Changes`: the changes with their stamps (``ChangeStore``), how they look in a push, and their priority
 ///     (``BudgetLedger``).
 ///   - `Starts`: the audience, how it becomes starts (`DeliveryStore+Enrolment`), and which apps can decode a start.
@@ -16,7 +18,7 @@ package import Store
 ///   - `Answers`: how long changes take (``DeliveryTimes``).
 ///   - `Halts`: counts the answers of APNs, and says where sending stands still (``SendingHalts``). Operators see and
 ///     lift halts (`DeliveryStore+Halts`).
-///   - `DueWork`: finds all kinds of work that are due, with one question.
+///   - `DueWork`: finds all kinds of work that are due, with one question, or is told (``WorkNotifications``).
 /// - **Who calls it.** Accepting and sending. It calls neither.
 /// - **Tables that it alone writes.** `activities`, `changes`, `audience_members`, `audience_topics`, `pushes`,
 ///   `budget_ledger`, `answer_counts`, `sending_halts`. Rooms above take its statements, such as those of

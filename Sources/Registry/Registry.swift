@@ -7,12 +7,13 @@ import SwiftImporter
 /// The room of the registry: apps, keys, types, devices, users and topics.
 ///
 /// - **What it does.** Each folder has one subject. Its operations are in the extensions of this type.
-///   - `Apps`: apps with their signing keys, API keys, and who a caller is.
-///   - `Types`: activity types, their policies and compiled schemas, and whether content fits them.
+///   - `Apps`: apps with their signing keys.
+///   - `Types`: compiled schemas, policies, and whether content fits them.
 ///   - `Devices`: what apps report of their installations, and what is forgotten of a device.
-///   - `Tickets`: tickets with which an app may report one device, and the keys that verify signed ones.
+///   - `Credentials`: API keys, tickets with which an app may report one device, and who a caller is.
 ///   - `Topics`: which users and devices follow which topics.
-///   - `Versions`: what a new version of a type means to what runs, and which app versions follow an activity.
+///   - `Versions`: how a type gets a new version, what that means to what runs, and which app versions follow an
+///     activity.
 /// - **Who calls it.** The HTTP API. Accepting and sending ask it for types (``typeContext(_:_:)``).
 ///   It calls none of them. What a change means to activities and cards, an ``ActivityKeeper`` carries out.
 /// - **Tables that it alone writes.** `apps`, `api_keys`, `signing_keys`, `activity_types`, `type_versions`,

@@ -31,7 +31,7 @@ extension Universe {
                     && $0.outcome.status != nil
             }
             let probes = (ends.upperBound - begins.lowerBound + steppedForth) / 60_000 + 1
-            guard answered.count <= AnswerWatch.probeSize * Int(probes) else {
+            guard answered.count <= SendingHalt.probeSize * Int(probes) else {
                 throw BrokenPromise(
                     9,
                     "\(answered.count) pushes left while sending was halted, in \(probes) probes at most"

@@ -21,7 +21,7 @@ struct ChannelTurn: Sendable {
     /// The newest change as that look has shown it, if it may leave under its stamp.
     let newest: ChangeToSend?
 
-    func run(_ channel: BroadcastChannel?) async throws -> SegmentWorker.Turn {
+    func run(_ channel: BroadcastChannel?) async throws -> TurnResult {
         guard let channel else { return .idle }
         switch channel.state {
         case .creating: return try await leaveToGroup()
@@ -35,7 +35,7 @@ struct ChannelTurn: Sendable {
     // MARK: A channel that is not there
 
     /// A group has it made (``ChannelToMake``), unless the activity has ended meanwhile.
-    private func leaveToGroup() async throws -> SegmentWorker.Turn {
+    private func leaveToGroup() async throws -> TurnResult {
         guard activity.state == .live else {
             _ = try await room.database.execute(ChannelRows.withdrawal(of: activity.key))
             return .idle
@@ -53,7 +53,7 @@ struct ChannelTurn: Sendable {
 
     // MARK: Using it
 
-    private func broadcast(on channel: BroadcastChannel) async throws -> SegmentWorker.Turn {
+    private func broadcast(on channel: BroadcastChannel) async throws -> TurnResult {
         guard let apnsID = channel.apnsID else { return .idle }
         var (carousel, merges) = ChangeStore.turned(progress.carousel, to: activity, under: lease)
         let (revision, alertRevision, isRepeat): (Revision, Revision?, Bool)
@@ -120,7 +120,7 @@ struct ChannelTurn: Sendable {
         _ carousel: Carousel,
         _ alertStamp: Timestamp?,
         with statements: [Query]
-    ) async throws -> SegmentWorker.Turn {
+    ) async throws -> TurnResult {
         let hasRested = try await room.segments.acknowledge(
             lease,
             carousel,
@@ -136,7 +136,7 @@ struct ChannelTurn: Sendable {
         _ channel: BroadcastChannel,
         _ apnsID: APNSChannelID,
         because outcome: PushOutcome
-    ) async throws -> SegmentWorker.Turn {
+    ) async throws -> TurnResult {
         let loss = try await room.settleLoss(of: channel.id, apnsID, in: activity, because: outcome, slot: slot)
         switch loss {
         case .settled: return .worked

@@ -87,7 +87,7 @@ struct PushQueue: Service, CustomStringConvertible {
     private func probe(_ scope: HaltScope, _ pushes: [QueuedPush]) async throws {
         guard let halt = pushes.first?.halt, try await room.halts.takeProbe(scope, halt) else { return }
         do {
-            try await sendAll(Array(pushes.prefix(AnswerWatch.probeSize)))
+            try await sendAll(Array(pushes.prefix(SendingHalt.probeSize)))
         } catch {
             _ = try await room.halts.endProbe(scope, halt)
             throw error

@@ -18,7 +18,7 @@ struct RingTurn: Sendable {
     let newest: ChangeToSend?
 
     /// - Returns: Also how many pushes have left.
-    func run() async throws -> (SegmentWorker.Turn, pushes: Int) {
+    func run() async throws -> (TurnResult, pushes: Int) {
         let (carousel, merges) = ChangeStore.turned(progress.carousel, to: activity, under: lease)
         guard case .send(let revision, let alert, let after, let through) = carousel.next else { return (.idle, 0) }
         guard let change = try await change(revision) else { return (.idle, 0) }

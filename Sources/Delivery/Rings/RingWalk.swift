@@ -30,7 +30,7 @@ struct RingWalk: Sendable {
     private enum End { case reachedBound, brokenOff }
 
     /// - Returns: Also how many pushes have left.
-    func run(after cursor: Int64) async throws -> (SegmentWorker.Turn, pushes: Int) {
+    func run(after cursor: Int64) async throws -> (TurnResult, pushes: Int) {
         let end = try await walk(after: cursor)
         let pushes = progress.withWindow { $0.begun }
         if let failure = try await progress.finish(reachedBound: end == .reachedBound) {

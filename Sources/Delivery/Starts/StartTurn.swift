@@ -62,7 +62,7 @@ struct StartTurn: Sendable {
         let isQuiet: Bool
     }
 
-    func run() async throws -> SegmentWorker.Turn {
+    func run() async throws -> TurnResult {
         let end = room.settings.uptime() + Self.longestTime
         var rest = activity.enrolment
         // Starts that wait already leave first.
@@ -125,7 +125,7 @@ struct StartTurn: Sendable {
         var isDue = true
         /// Whether nothing more may begin.
         var isOver = false
-        var turn = SegmentWorker.Turn.idle
+        var turn = TurnResult.idle
         var failure: (any Error)?
 
         mutating func take(_ step: Step) {
@@ -149,7 +149,7 @@ struct StartTurn: Sendable {
     /// What a turn has waited for.
     private enum Step: Sendable {
         /// A batch was answered and settled.
-        case batch(Int, SegmentWorker.Turn)
+        case batch(Int, TurnResult)
         /// An enrolment has ended, at a place or with the audience. Its failure does not matter to the pushes that have left.
         case enrolled(Result<AudienceStretch.Place?, any Error>)
     }
@@ -162,7 +162,7 @@ struct StartTurn: Sendable {
         _ content: Content,
         enrolling rest: AudienceStretch.Place?,
         until end: Duration
-    ) async throws -> SegmentWorker.Turn {
+    ) async throws -> TurnResult {
         try await withThrowingTaskGroup(of: Step.self) { steps in
             var course = Course(rest: rest)
             while true {
@@ -235,7 +235,7 @@ struct StartTurn: Sendable {
         _ batch: StartClaims.Batch,
         _ content: Content,
         until end: Duration
-    ) async throws -> SegmentWorker.Turn {
+    ) async throws -> TurnResult {
         var results = StartResults(backoff: room.settings.backoff)
         let groups = Dictionary(grouping: batch.starts) { Group(capability: $0.capability, isQuiet: $0.isContinuation) }
         for (group, members) in groups {

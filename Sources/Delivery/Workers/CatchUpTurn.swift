@@ -24,7 +24,7 @@ struct CatchUpTurn: Sendable {
     /// together.
     private static let gathering = Duration.milliseconds(100)
 
-    func run() async throws -> SegmentWorker.Turn {
+    func run() async throws -> TurnResult {
         // Each row is written in one transaction with the others: few, or changes wait for it.
         let limit = activity.batch(min(RingWalk.batchSize, room.settings.stretchSize))
         let due = try await nextPage(limit).filter { $0.canDecode || $0.leaving || activity.state == .ended }

@@ -2,7 +2,6 @@ import DeliveryStore
 import Logging
 import ServiceLifecycle
 import Store
-import Synchronization
 
 /// Finds due segments and leases them. A bounded number of workers serves them in groups (``WorkerSlots``).
 ///
@@ -23,7 +22,7 @@ struct Dispatcher: Service, CustomStringConvertible {
             workers.addTask { await lookAfterWorkers(slots) }
             for await _ in wakeUps.signals.cancelOnGracefulShutdown() {
                 while slots.free > 0 {
-                    let handed = wakeUps.takeLeases(GroupSize.most)
+                    let handed = wakeUps.takeLeases(WorkerSlots.mostHeld)
                     guard !handed.isEmpty else { break }
                     begin(handed, slots, size, in: &workers)
                 }
@@ -98,23 +97,6 @@ struct Dispatcher: Service, CustomStringConvertible {
             room.logger.failed("cannot look for work", error)
             return nil
         }
-    }
-}
-
-/// How many segments a worker is given at once: many while their work is small, else one.
-final class GroupSize: Sendable {
-    static let most = 64
-
-    private let size = Atomic(1)
-
-    var current: Int { size.load(ordering: .relaxed) }
-
-    /// A segment that took a worker of its own says nothing about the segments that would have shared that worker.
-    func learn(from outcome: SegmentGroup.Outcome) {
-        guard outcome.hadTooMuch || !outcome.hadOther else { return }
-        let next = outcome.hadTooMuch ? 1 : min(2 * current, Self.most)
-        // Two workers may learn at the same moment; either is right.
-        size.store(next, ordering: .relaxed)
     }
 }
 

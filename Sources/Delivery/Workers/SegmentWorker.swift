@@ -28,20 +28,6 @@ struct SegmentWorker: Sendable {
 
     private var store: SegmentStore { room.segments }
 
-    /// The result of one look for work.
-    enum Turn: Sendable {
-        /// Something was sent or settled; there may be more.
-        case worked
-        /// The turn has ended the lease: something was sent and nothing else was to be done, or a group continues.
-        case rested
-        /// Nothing is due.
-        case idle
-        /// The push would run ahead of the clock, or sending is halted. It is due after this time.
-        case early(Duration)
-        /// The segment as a whole cannot be served now; `reason` is APNs' word or ours, safe for logs.
-        case failed(reason: String)
-    }
-
     /// Works until the segment rests, backs off, the daemon shuts down, or the lease is lost.
     ///
     /// - Returns: Whether it, or another one, may be due.
@@ -145,7 +131,7 @@ struct SegmentWorker: Sendable {
         }
     }
 
-    private func turnInTime(_ look: Look) async throws -> Turn {
+    private func turnInTime(_ look: Look) async throws -> TurnResult {
         do {
             return try await turn(look)
         } catch let early as StampTooEarly {
@@ -154,7 +140,7 @@ struct SegmentWorker: Sendable {
     }
 
     /// While sending is halted, the worker that takes the probe sends one small batch.
-    private func turn(_ look: Look) async throws -> Turn {
+    private func turn(_ look: Look) async throws -> TurnResult {
         let scope = HaltScope(app: look.activity.bundleID, environment: look.activity.environment)
         guard let halt = look.activity.halt else { return try await sendAll(look) }
         // A broadcast says nothing of tokens.
@@ -177,7 +163,7 @@ struct SegmentWorker: Sendable {
     }
 
     /// One batch of the first kind that has anything to send.
-    private func sendSome(_ look: Look) async throws -> Turn {
+    private func sendSome(_ look: Look) async throws -> TurnResult {
         if look.activity.state == .scheduled || look.activity.isPast { return .idle }
         let start = try await starts(look)
         guard start.isIdle else { return start }
@@ -187,7 +173,7 @@ struct SegmentWorker: Sendable {
     }
 
     /// One batch of each kind. Each is preceded by a look of its own: the one before may have waited for APNs.
-    private func sendAll(_ first: Look) async throws -> Turn {
+    private func sendAll(_ first: Look) async throws -> TurnResult {
         if first.activity.state == .scheduled { return .idle }
         if first.activity.isPast {
             let past = PastActivity(
@@ -222,14 +208,14 @@ struct SegmentWorker: Sendable {
     }
 
     /// Abandons the starts that are left after the end, when nobody has to hear of it at once any more.
-    private func abandonStarts(_ look: Look) async throws -> Turn {
+    private func abandonStarts(_ look: Look) async throws -> TurnResult {
         guard lease.isFirstRing, look.activity.state == .ended else { return .idle }
         let abandonment = StartAbandonment(database: room.database, activityKey: lease.activityKey)
         return try await abandonment.run() ? .worked : .idle
     }
 
     /// They are claimed by row, and one ring does it for all.
-    private func starts(_ look: Look) async throws -> Turn {
+    private func starts(_ look: Look) async throws -> TurnResult {
         guard lease.isFirstRing, look.activity.state == .live, look.activity.mayHaveStarts else { return .idle }
         return try await StartTurn(
             room: room,
@@ -240,7 +226,7 @@ struct SegmentWorker: Sendable {
         ).run()
     }
 
-    private func catchUp(_ look: Look) async throws -> Turn {
+    private func catchUp(_ look: Look) async throws -> TurnResult {
         guard look.activity.mayHaveCards else { return .idle }
         return try await CatchUpTurn(
             room: room,
@@ -252,7 +238,7 @@ struct SegmentWorker: Sendable {
         ).run()
     }
 
-    private func ring(_ look: Look) async throws -> Turn {
+    private func ring(_ look: Look) async throws -> TurnResult {
         let ring = RingTurn(
             room: room,
             slot: slot,
@@ -318,26 +304,5 @@ struct SegmentWorker: Sendable {
 
     private var metadata: Logger.Metadata {
         ["activity.key": "\(lease.activityKey)", "segment": "\(lease.segment)"]
-    }
-}
-
-extension SegmentWorker.Turn {
-    var isIdle: Bool {
-        if case .idle = self { return true }
-        return false
-    }
-
-    /// The result of two kinds of work on one segment. A failure counts first, then work, then a wait.
-    func joined(with other: Self) -> Self {
-        switch (self, other) {
-        case (.failed, _): self
-        case (_, .failed): other
-        case (.worked, _), (_, .worked): .worked
-        // Only a broadcast returns this, and it is all of its segment's work.
-        case (.rested, _), (_, .rested): .rested
-        case (.early(let first), .early(let second)): .early(min(first, second))
-        case (.early, .idle): self
-        case (.idle, _): other
-        }
     }
 }

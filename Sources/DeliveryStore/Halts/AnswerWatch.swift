@@ -11,8 +11,6 @@ package struct AnswerWatch: Sendable {
     package static let leastAnswers = 100
     /// How many devices the watch tells apart. More of them in a minute are a mass in any case.
     package static let mostDevices = 10_000
-    /// How many of a probe's pushes leave at most.
-    package static let probeSize = 10
 
     /// Answers, and how many of them were rejections of tokens.
     package struct Count: Sendable, Hashable {

@@ -93,7 +93,7 @@ struct SendingHaltTests {
                 try await endPause(world)
                 try await world.settle()
                 let pushes = world.recorder.take()
-                #expect((1...AnswerWatch.probeSize).contains(pushes.count))
+                #expect((1...SendingHalt.probeSize).contains(pushes.count))
                 #expect(try await world.number("SELECT probes::int8 FROM sending_halts") == probes)
                 let pause = try #require(
                     try await world.number("SELECT extract(epoch FROM probe_at - now())::int8 FROM sending_halts")

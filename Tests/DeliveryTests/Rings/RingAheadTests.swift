@@ -73,7 +73,7 @@ struct RingAheadTests {
                 // The process stood still for a second before the first slice, and behind the look at the third.
                 walk.now = standingStill(before: 1, 6)
                 let (_, pushes) = try await walk.run(after: 0)
-                #expect(pushes == (isProbe ? AnswerWatch.probeSize : 700))
+                #expect(pushes == (isProbe ? SendingHalt.probeSize : 700))
                 let sent = world.recorder.take().map(\.destination)
                 #expect(sent.count == pushes)
                 #expect(Set(sent).count == pushes)

@@ -124,7 +124,7 @@ merges.statement("caught-up-is-not-told-to-the-walk", CATCH_UP, "carousel.served
 merges.statement("reached-is-not-told-to-the-walk", "Delivery/Rings/RingProgress.swift", "if hasArrived { state.carousel.reached() }")
 
 barriers = Area("barrier-sending", "^DeliveryTests[.](Boarding|CatchUp|Ring|Merge|Accept)|^IntakeTests[.]Accept")
-SNAPSHOT = "DeliveryStore/Segments/ActivitySnapshot.swift"
+SNAPSHOT = "DeliveryStore/Activities/ActivitySnapshot.swift"
 barriers.expression("walk-passes-barriers", SNAPSHOT, "state == .ended ? newest : barrier ?? newest", "newest")
 barriers.expression("end-behind-barriers", SNAPSHOT, "state == .ended ? newest : barrier ?? newest", "barrier ?? newest")
 barriers.query("every-change-is-a-barrier", SNAPSHOT, "c.must_deliver AND c.revision > begun.revision", "c.revision > begun.revision")
@@ -144,10 +144,10 @@ endings = Area(
 )
 endings.expression("broadcast-after-the-end", TURN, "try await room.segments.mayGoOn(lease, with: activity, isFirst: true)", "true",
                    at="try await room.segments.mayGoOn(lease, with: activity, isFirst: true) else { return nil }")
-endings.expression("late-push-after-the-end", "Delivery/Workers/TokenPushes.swift",
+endings.expression("late-push-after-the-end", "Delivery/Sending/TokenPushes.swift",
                    "try await room.segments.mayGoOn(lease, with: activity, isFirst: start == 0)", "true")
 endings.query("start-after-the-end", "Delivery/Starts/StartClaims.swift", " AND a.state = 'live'", "")
-endings.expression("content-for-those-who-cannot-decode", "Delivery/Workers/TokenPushes.swift", "!push.destination.canDecode", "false")
+endings.expression("content-for-those-who-cannot-decode", "Delivery/Sending/TokenPushes.swift", "!push.destination.canDecode", "false")
 
 starts = Area(
     "start-sending",
@@ -212,7 +212,7 @@ channels.query("used-channel-is-taken", ROWS, " AND activity_key IS NULL", "", a
 channels.expression("end-keeps-the-channel", TURN, "change.kind == .end", "false", at="if change.kind == .end {")
 channels.expression("young-channel-is-gone", "Cards/Answers/Consequence.swift", "isSettled", "true", at="isSettled ? .lost")
 channels.expression("repeats-without-pause", TURN, "wait > .zero ? wait : nil", "nil")
-channels.expression("second-channel-is-forgotten", "Delivery/Broadcasts/SegmentGroup+Channels.swift",
+channels.expression("second-channel-is-forgotten", "Delivery/Workers/SegmentGroup+Channels.swift",
                     "!kept.stored.contains($0.wanted.id)", "false")
 MAKING = "DeliveryStore/SmallSegments/ChannelToMake.swift"
 channels.query("made-channel-wakes-no-start", COMPLETION, "OR NOT (", "OR (")
@@ -249,7 +249,7 @@ failures.query("other-device-token-dies", DEVICE_TOKENS, " AND d.device_token = 
 failures.query("caught-up-forgets-a-new-token", DESTINATION, "AND s.update_token = d.token ", "",
                at="AND s.update_token = d.token AND \\(unescaped: isDue) AND NOT s.leaving")
 failures.query("leaving-card-rides", DESTINATION, " AND NOT s.leaving", "")
-failures.expression("old-alert-makes-a-body-too-large", "Delivery/Workers/OutgoingChange.swift", "SizeLimit.device.excess(body.count) != nil", "false")
+failures.expression("old-alert-makes-a-body-too-large", "Delivery/Sending/OutgoingChange.swift", "SizeLimit.device.excess(body.count) != nil", "false")
 
 continuations = Area("continuations", "^DeliveryTests[.]Continuation")
 CONTINUATIONS = "Cards/Continuations.swift"

@@ -133,7 +133,7 @@ versions.expression("replaced-version-stays", VERSIONS, "$0 < taken", "$0 <= tak
 REJUDGEMENT = "Registry/Versions/Rejudgement.swift"
 versions.expression("older-verdict-stands", REJUDGEMENT, "revisions[$0.activityKey] == $0.revision", "true")
 versions.expression("only-one-page-is-judged", REJUDGEMENT, "page.last != nil", "false", at="return page.last != nil")
-versions.expression("withheld-unasked", "Registry/Types/Registry+Types.swift", "!foreseen.withheld.isEmpty", "false", at="var breaks = !foreseen.withheld.isEmpty")
+versions.expression("withheld-unasked", "Registry/Versions/Registry+Types.swift", "!foreseen.withheld.isEmpty", "false", at="var breaks = !foreseen.withheld.isEmpty")
 versions.expression("first-page-alone", "Registry/Versions/VersionForesight.swift", "page.last", "nil", at="place = page.last\n        }\n        return compatibility")
 
 replays = Area("replays", "^ActivityModelTests[.].*Start|^DeliveryTests[.]Accept|^IntakeTests[.](StartRequest|Accept)")

@@ -10,6 +10,8 @@ final class WorkerSlots: Sendable {
     /// The most rings, for each slot, that wait for answers without a slot. When APNs answers again, or is given up,
     /// the outcomes of all of them are stored at the same time.
     private static let mostWaiting = 256
+    /// The most segments that a worker is given at once.
+    static let mostHeld = 64
     /// The fewest rings that a waiting worker counts as: it keeps its lease alive with a statement of its own.
     fileprivate static let leastWaiting = 8
 
@@ -35,7 +37,7 @@ final class WorkerSlots: Sendable {
             State(free: count, freeForFurther: max(count / 2, 1), freeForWaiting: count * Self.mostWaiting)
         )
         self.wakeUps = wakeUps
-        wakeUps.open(room: count * GroupSize.most)
+        wakeUps.open(room: count * Self.mostHeld)
     }
 
     /// Less than 0 when a further ring was taken with the last.

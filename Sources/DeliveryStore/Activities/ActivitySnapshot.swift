@@ -46,7 +46,7 @@ package struct ActivitySnapshot: Sendable {
     package var isProbe = false
 
     /// How many destinations a batch may have that could have `size`.
-    package func batch(_ size: Int) -> Int { isProbe ? min(size, AnswerWatch.probeSize) : size }
+    package func batch(_ size: Int) -> Int { isProbe ? min(size, SendingHalt.probeSize) : size }
 
     /// Whether there may be starts to send, or to make. The work of a probe becomes due only after the look.
     package var mayHaveStarts: Bool { areStartsDue || enrolment != nil || isProbe }
