@@ -485,7 +485,7 @@ struct TallyBackendTests {
             url: "http://127.0.0.1:\(try ScriptedServer.closedPort())",
             key: "k",
             app: "com.example",
-            deadline: .milliseconds(300)
+            deadline: .seconds(2)
         )
         let error = try await #require(throws: TallyError.self) { try await tally.end("o-1") }
         #expect(error.code == "unreachable" && error.status == nil)
