@@ -1,6 +1,6 @@
 import Store
 
-// What happens to the cards of a channel that is lost.
+// Cards whose channel is lost.
 extension SubscriptionRows {
     /// The part of a statement that ends cards, because their channel is lost. `held` names the common table expression
     /// with the keys of these cards, which are locked.

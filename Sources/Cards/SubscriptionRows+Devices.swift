@@ -2,7 +2,7 @@ package import ActivityModel
 package import Postgres
 package import Store
 
-// What happens to the cards of a device when the device changes.
+// Cards of a device that changes.
 extension SubscriptionRows {
     /// The statement that ends the cards of a device in other environments than its own.
     package static func over(deviceKey: Int64, besides environment: APNSEnvironment) -> Query {
@@ -16,7 +16,7 @@ extension SubscriptionRows {
     }
 
     /// The statement that resets the generations of the cards of a device, so that they count from the beginning.
-    package static func restart(deviceKey: Int64) -> Query {
+    package static func resetGenerations(deviceKey: Int64) -> Query {
         "UPDATE subscriptions SET generation = 0 WHERE device_key = \(deviceKey) AND generation > 0"
     }
 

@@ -1,14 +1,14 @@
 package import ActivityModel
 package import Postgres
 
-// Phones whose start has left, and whose card may listen to the channel only later.
+// Starts that have left while their cards do not listen to the channel yet.
 extension ChannelRows {
-    /// The part of a statement that notes on the channels in the rows of a table that starts of their activity are about
-    /// to leave with a revision. After `time`, they have expired or their cards listen.
-    package static func keep(
-        channelsIn rows: String,
+    /// The part of a statement that notes, on the channels in the rows of a table, that starts of an activity are about
+    /// to leave with a revision. After `time`, each start has expired or its card listens.
+    package static func noteStarts(
+        onChannelsIn rows: String,
         of activityKey: Int64,
-        forStartsWith revision: Revision,
+        with revision: Revision,
         expiringAfter time: Duration
     ) -> Query {
         """
@@ -20,7 +20,7 @@ extension ChannelRows {
         """
     }
 
-    /// The statement that forgets the starts on a channel that had expired at a time.
+    /// The statement that forgets the noted starts of a channel, if the last one had expired at `time`.
     package static func forgetStarts(on channel: ChannelID, before time: PGTimestamp) -> Query {
         """
         UPDATE channels SET starts_until = NULL, starts_from = NULL

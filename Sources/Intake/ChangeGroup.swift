@@ -399,7 +399,7 @@ private struct IntakeDesk {
     private func standing(of keys: [Int64]) -> Query {
         let standings = keys.map { places[$0]?.machine.standing }
         let ended = keys.map { places[$0]?.machine.state == .ended }
-        return ActivityRows.stand([
+        return ActivityRows.advance([
             .each("activity_key", keys),
             .each("revision", standings.map { $0?.revision }),
             .each("stamp", standings.map { $0?.lastTimestamp }),

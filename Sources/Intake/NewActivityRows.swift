@@ -116,12 +116,12 @@ enum NewActivityRows {
             .rarely("traceparent", origins.map { $0?.trace?.description }),
         ]
         columns += CardHints.rows(proposals.map { CardHints($0.request) })
-        return ChangeRows.firsts(columns)
+        return ChangeRows.insertion(ofFirst: columns)
     }
 
     /// If the audience is empty, the ring has no work.
     private static func rings(_ activities: [NewActivity]) -> Query {
-        SegmentRows.firstRings(activityKeys: activities.map(\.key), areDue: activities.map(\.hasStarts))
+        SegmentRows.insertion(ofFirstRings: activities.map(\.key), areDue: activities.map(\.hasStarts))
     }
 
     /// Channels that can serve each other's activities.
@@ -145,7 +145,7 @@ enum NewActivityRows {
     }
 
     /// The statement that inserts the segments of the channels, if there are channels. One whose channel is still to be
-    /// made is due. This daemon leases at most `limit` of them, so that nobody has to look for them.
+    /// made is due. This daemon leases at most `limit` of them at once, which saves a worker the search.
     static func channelSegments(of activities: [NewActivity], leasing limit: Int, for store: SegmentStore) -> [Query] {
         let activities = activities.filter(\.usesChannel)
         guard !activities.isEmpty else { return [] }
@@ -156,8 +156,8 @@ enum NewActivityRows {
             return true
         }
         return [
-            SegmentRows.channels(
-                activityKeys: activities.map(\.key),
+            SegmentRows.insertion(
+                ofChannels: activities.map(\.key),
                 areLive: activities.map(\.isLive),
                 areLeasable: areLeasable,
                 mayBeMade: SegmentStore.isNotHalted,

@@ -15,7 +15,7 @@ package enum ScheduledStart {
         alone AS (
             SELECT b.activity_key, b.revision FROM \(begun) AS b WHERE \(hasNoCards("b"))
         ), passed AS (
-            \(SegmentRows.pass(from: "alone"))
+            \(SegmentRows.skipChanges(from: "alone"))
         ), merged AS (
             \(ChangeRows.passOver(from: "alone"))
         ), told AS (

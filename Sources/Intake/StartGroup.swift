@@ -181,7 +181,7 @@ struct StartGroup {
         answers[place] = .success(Stored(answer: CountedAnswer(known, for: key), activity: activity))
     }
 
-    /// Reads the rows of ``NewActivityRows/channelSegments(of:leasing:for:)``, which were asked for at `looked`.
+    /// Reads the rows of ``NewActivityRows/channelSegments(of:leasing:for:)``. `looked` is the time of the query.
     private mutating func takeLeases(
         _ rows: Rows,
         _ drafts: [Int64: StartAnswer],

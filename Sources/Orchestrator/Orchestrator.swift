@@ -131,7 +131,7 @@ package final class Orchestrator: Sendable {
         ] + store.duties(sealing: Self.sealedSecrets)
     }
 
-    /// What the rooms above the store have sealed with the master key.
+    /// The secrets of the rooms above the store, sealed with the master key.
     static let sealedSecrets: [SealedSecrets] = [.signingKeys, .ticketKeys, .webhooks]
 }
 

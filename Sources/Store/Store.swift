@@ -6,14 +6,17 @@ package import ServiceLifecycle
 ///
 /// Start here for events, the timeline, the audit log, kept answers, signing keys, and the SQL that several rooms share.
 ///
-/// - **What it does.** It writes what happened (`Events`, `Timeline`, `Audit`), keeps answers to requests with an
-///   `Idempotency-Key` and reads page cursors and traces (`Requests`), opens and seals signing keys (`Signing`),
-///   translates between rows and values (`Database`), and forgets old rows. `Segments` has the statements by which
-///   other rooms give the sender work, and `Fragments` the conditions that several of them read by.
+/// - **What it does.** Each folder has one subject.
+///   - `Events`, `Timeline`, `Audit`: what happened.
+///   - `Requests`: kept answers to requests with an `Idempotency-Key`, page cursors, traces.
+///   - `Signing`: opens and seals signing keys.
+///   - `Segments`: the statements by which other rooms give the sender work, and by which it leases the work.
+///   - `Fragments`: the conditions that several rooms read by.
+///   - `Database`: translates between rows and values, and forgets old rows.
 /// - **Who calls it.** All rooms. It calls none of them.
 /// - **Tables that it alone writes.** `events`, `timeline`, `audit_log`, `idempotency_keys`, `provider_tokens`,
-///   `segments`, `wake_ups`. Devices that are deleted take their rows of `events` and `timeline` with them
-///   (`TimelineErasure`).
+///   `segments`, `wake_ups`. `TimelineErasure` deletes the rows of deleted devices in
+///   `events` and `timeline`.
 ///
 /// One value for the whole daemon, handed to each room.
 package struct Store: Sendable {
@@ -44,8 +47,8 @@ package struct Store: Sendable {
         TimelineWriter(timeline: timeline, database: database, logger: logger)
     }
 
-    /// What the store does by itself: it makes and drops partitions, forgets old rows, and seals secrets anew, also those
-    /// of the rooms above.
+    /// What the store does in the background: it makes and drops partitions, and forgets old rows. When the master key
+    /// changes, it seals all secrets again, also those of the rooms above.
     package func duties(sealing secrets: [SealedSecrets]) -> [any Service] {
         [
             ExpiryDuty(store: self),

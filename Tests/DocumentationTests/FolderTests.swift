@@ -1,7 +1,6 @@
 import Testing
 
-/// A folder can be read without its siblings, or is used by them, but not both: then a newcomer would have to read all at
-/// once.
+/// No cycle among the folders of a room. Otherwise a newcomer has to read all of them at once.
 @Suite("The folders of the rooms")
 struct FolderTests {
     /// A file of a room, and the types that it declares.

@@ -37,13 +37,13 @@ timed() {
     return "$status"
 }
 
-# LABEL COMMAND, for each: runs commands all at once that wait for others much of the time, and shows what each has said
-# when it has ended. The exit code is that of one that failed.
+# LABEL COMMAND…: runs commands at once, for commands that mostly wait for other processes. Shows the output of each when
+# it has ended. If one fails, its exit code is the result.
 timed_together() {
     local index status=0
     together_jobs=() together_logs=$(mktemp -d)
     trap end_together EXIT
-    # Each is the leader of a group of processes, so that it can be ended with its children.
+    # Each leads a group of processes, so end_together also ends its children.
     set -m
     for ((index = 0; 2 * index < $#; index++)); do
         timed "${@:2 * index + 1:2}" >"$together_logs/$index" 2>&1 </dev/null &
@@ -60,7 +60,7 @@ timed_together() {
     return "$status"
 }
 
-# Ends what still runs at once with others, and removes the logs.
+# Ends the commands that still run, and removes the logs.
 end_together() {
     local job
     for job in "${together_jobs[@]}"; do kill -- "-$job" 2>/dev/null || true; done

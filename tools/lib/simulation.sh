@@ -10,9 +10,9 @@ exec_in_order() {
 
 test_in_order() { (exec_in_order "$@"); }
 
-# FIRST LAST: plays these seeds, shared out among twice as many processes as there are processors, because a life and its
-# database wait for each other by turns. Shows what fails, and with
-# TALLY_SIMULATION_STORY all; the last line says which promise was broken, if any was.
+# FIRST LAST: plays these seeds on twice as many processes as there are processors, because a life and its database wait
+# for each other by turns. Shows the lives that fail, or all with TALLY_SIMULATION_STORY. The last line names the broken
+# promise, if there is one.
 simulate_seeds() {
     local first=$1 last=$2 shards share shard from to status=0
     shards=$((2 * $(nproc)))

@@ -11,8 +11,8 @@ package struct OldCard: Sendable {
 }
 
 extension OldCard {
-    /// The statement that claims at most `limit` of those that are due for as long as `lease`. Its rows are read by
-    /// ``init(_:)``. They also have the columns `activity_key`, `bundle_id`, `environment`, `activity_id` and `stamp`
+    /// The statement that claims old cards that are due, at most `limit`, each for the time of `lease`. ``init(_:)``
+    /// reads its rows. They also have the columns `activity_key`, `bundle_id`, `environment`, `activity_id` and `stamp`
     /// of the activity.
     package static func claim(limit: Int, for lease: Duration) -> Query {
         """

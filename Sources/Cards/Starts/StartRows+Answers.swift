@@ -8,9 +8,9 @@ extension StartRows {
         /// Tells the claim that was answered from a later one of the same start.
         let claimedAt: PGTimestamp
         let machine: StartStateMachine
-        /// Whether it is due when its claim said so.
+        /// Whether it keeps the time when its claim said that it is due.
         let keepsDueAt: Bool
-        /// How long until it is due otherwise; nil: not as time passes.
+        /// Otherwise how long until it is due; nil: time alone does not make it due.
         let delay: Duration?
 
         package init(

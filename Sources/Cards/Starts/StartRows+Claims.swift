@@ -2,7 +2,7 @@ package import ActivityModel
 package import Postgres
 
 extension StartRows {
-    /// What a worker has decided about a start that is due.
+    /// The decision of a worker about a start that is due.
     package struct Decided: Sendable {
         let deviceKey: Int64
         let machine: StartStateMachine
@@ -10,7 +10,7 @@ extension StartRows {
         let isClaim: Bool
         /// The database's clock.
         let now: PGTimestamp
-        /// When it is due again; nil: not as time passes.
+        /// When it is due again; nil: time alone does not make it due.
         let dueAt: PGTimestamp?
 
         package init(
@@ -28,8 +28,8 @@ extension StartRows {
         }
     }
 
-    /// The statement that stores what was decided about starts of an activity; for the transaction that has locked
-    /// them. A start that leaves for the first time brings the revision `newest`.
+    /// The statement that stores decisions about starts of an activity, in the transaction that has locked them. A
+    /// start that leaves for the first time brings the revision `newest`.
     ///
     /// A start that may have left already keeps its revision: the card may show that one. One whose card was ended has
     /// none until it leaves again.

@@ -2,7 +2,7 @@ import ActivityModel
 package import Postgres
 import Store
 
-// Starts of an audience: made, made again, and looked at again.
+// Starts of an audience: made, wanted again, and retried.
 extension StartRows {
     /// The part of a statement that makes starts of the rows of a selection, which has the columns `activity_key`,
     /// `device_key`, `state` and `due_at`. A start that was given up is wanted again. It returns a row for each.
@@ -20,8 +20,8 @@ extension StartRows {
 
     /// The same for devices that have just registered or changed their topics. It returns the keys of their activities.
     ///
-    /// With `triesAgain`, a start that was withheld or failed is tried again, and one that is under way is tried again if it
-    /// fails. `attempts` are kept, because an earlier push may have arrived.
+    /// `triesAgain` also retries starts that were withheld or have failed. A start that is under way is retried if it
+    /// fails. It keeps its number of `attempts`, because an earlier push may have arrived.
     package static func enrolment(of wanted: Query, triesAgain: Bool) -> Query {
         """
         INSERT INTO starts (activity_key, device_key, state, due_at)
@@ -54,7 +54,8 @@ extension StartRows {
             WHERE o.activity_key = starts.activity_key) END)
         """
 
-    /// The part of a statement that makes the starts of an activity due at once whose devices are in the rows of a table.
+    /// The part of a statement that makes starts of an activity due at once. `devices` is a table of their
+    /// `device_key`.
     package static func makeDue(_ devices: String, of activityKey: Int64) -> Query {
         """
         UPDATE starts AS s SET due_at = clock_timestamp()
@@ -63,8 +64,8 @@ extension StartRows {
         """
     }
 
-    /// The part of a statement that tries the starts again that have failed with the start tokens in the rows of a table:
-    /// it has the columns `device_key` and `type_name`. It returns the keys of their activities.
+    /// The part of a statement that retries the starts that have failed with some start tokens. `tokens` is a table of
+    /// their `device_key` and `type_name`. It returns the keys of their activities.
     package static func revival(ofTokens tokens: String) -> String {
         """
         UPDATE starts AS s SET state = 'pending', due_at = clock_timestamp(), failures = 0, reason = NULL

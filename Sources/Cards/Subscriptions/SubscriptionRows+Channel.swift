@@ -15,8 +15,7 @@ extension SubscriptionRows {
         settled(.riding, knowing: revision, before: readAt, activityKey, limit: limit)
     }
 
-    /// The statement for a channel that is gone: nobody who listens to it can be told anything any more. It gives up at
-    /// most `limit` cards.
+    /// The statement for a channel that is gone, so its cards get no more updates. It gives up at most `limit` cards.
     package static func abandonment(ofListenersTo activityKey: Int64, limit: Int) -> Query {
         settled(.over, because: .channelDeleted, activityKey, limit: limit)
     }

@@ -2,9 +2,9 @@ package import Postgres
 import Store
 
 extension SubscriptionRows {
-    /// The statement that gives up at most `limit` cards that are still owed something by an activity which no phone
-    /// can show any more: those of the ring that holds the device keys behind `start` up to `end`. It returns a row for
-    /// each.
+    /// The statement that gives up cards that still wait for a push, at most `limit`, when no phone can show the
+    /// activity any more. It takes the cards of one ring: the device keys behind `start`, up to `end`. It returns a row
+    /// for each.
     package static func abandonment(
         ofPast activityKey: Int64,
         behind start: Int64,

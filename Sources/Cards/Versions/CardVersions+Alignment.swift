@@ -38,7 +38,7 @@ extension CardVersions {
         """
     }
 
-    /// The cards among those of a table that do not fit the rows of their devices' app versions.
+    /// Selects, among the cards in a table, those that do not fit the rows of their devices' app versions.
     ///
     /// An end needs no state, so it is withheld from nobody: from no card when the activity has ended, nor from one
     /// that the backend ends. Each card is looked up by its key, whatever the tables were like when this was planned.

@@ -2,8 +2,8 @@ import ActivityModel
 package import Postgres
 package import Store
 
-/// What cards and starts have to do with the rows of `activity_app_versions`. These say which app versions follow an
-/// activity, and whether the newest state may go to them; the registry writes them.
+/// Cards and starts by the versions of their apps. The rows of `activity_app_versions` say which app versions follow an
+/// activity, and whether the newest state may go to them. The registry writes those rows.
 package enum CardVersions {
     /// The reason of a card, or a start, that is withheld because its app could not decode what would be sent.
     package static let reason = StartStateMachine.Reason.incompatibleVersion.rawValue

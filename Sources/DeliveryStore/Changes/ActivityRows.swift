@@ -1,6 +1,6 @@
 package import Postgres
 
-/// How the rows of `activities` are written.
+/// The statements, and parts of them, that write `activities`.
 package enum ActivityRows {
     // MARK: Starts
 
@@ -9,8 +9,8 @@ package enum ActivityRows {
     ///
     /// - Parameter starts: The columns `activity_id`, `bundle_id`, `environment`, `type_name`, `delivery`,
     ///   `attributes`, `start_body`, `audience_all`, `enrolment_due`, `starts_at` and `ends_at`.
-    /// - Returns: The statement. Its rows are `activity_key`, `bundle_id`, `activity_id`, `state` and `stamp` of those
-    ///   that it has inserted.
+    /// - Returns: The statement. It returns `activity_key`, `bundle_id`, `activity_id`, `state` and `stamp` of each
+    ///   activity that it has inserted.
     package static func insertion(_ starts: [RowColumn]) -> Query {
         """
         INSERT INTO activities (bundle_id, activity_id, environment, type_name, delivery, state, attributes, start_body,
@@ -41,12 +41,12 @@ package enum ActivityRows {
 
     // MARK: Changes
 
-    /// The statement that writes how activities stand after changes.
+    /// The statement that advances activities after accepted changes.
     ///
     /// - Parameter standings: The columns `activity_key`; `revision`, the newest; `stamp`; `event_time` in
     ///   microseconds, if a change brought one; and `ended`.
     /// - Returns: The statement.
-    package static func stand(_ standings: [RowColumn]) -> Query {
+    package static func advance(_ standings: [RowColumn]) -> Query {
         """
         UPDATE activities AS a
         SET revision = u.revision, stamp = greatest(a.stamp, u.stamp),
@@ -65,8 +65,8 @@ package enum ActivityRows {
         "UPDATE activities SET start_alert = \(alert)::json WHERE activity_key = \(activityKey)"
     }
 
-    /// The statement for an audience that gets more members: they are to be enrolled. `withAll`: all devices with the
-    /// type, too, which are enrolled from the first on.
+    /// The statement that makes an activity due for enrolment, because its audience has new members. `withAll` adds all
+    /// devices with the type. Then the enrolment starts again from the first device.
     package static func enrol(withAll: Bool, activityKey: Int64) -> Query {
         """
         UPDATE activities SET enrolment_due = true, audience_all = audience_all OR \(withAll),
@@ -82,8 +82,8 @@ package enum ActivityRows {
 
     // MARK: Deletion
 
-    /// The end of a statement: it deletes activities. Foreign keys take along what they have, except channels: as
-    /// long as one may be at Apple, it holds its activity. `keys` is a table of their `activity_key`.
+    /// The end of a statement: it deletes activities. Foreign keys delete their other rows, except channels: a channel
+    /// that may still be at Apple keeps its activity. `keys` is a table of their `activity_key`.
     package static func deletion(from keys: String) -> String {
         "DELETE FROM activities AS a USING \(keys) WHERE a.activity_key = \(keys).activity_key"
     }

@@ -1,14 +1,14 @@
 import ActivityModel
 package import Postgres
 
-/// How the rows of `changes` are written.
+/// The statements, and parts of them, that write `changes`.
 package enum ChangeRows {
     /// The statement that inserts the first changes of new activities.
     ///
     /// - Parameter changes: The columns `activity_key`, `content_state`, `alert`, `urgency`; `timestamp`, null if the
     ///   activity waits for its time; `request_id`, `traceparent`, and those of ``CardHints/rows(_:)``.
     /// - Returns: The statement.
-    package static func firsts(_ changes: [RowColumn]) -> Query {
+    package static func insertion(ofFirst changes: [RowColumn]) -> Query {
         """
         INSERT INTO changes (activity_key, revision, kind, content_state, alert, urgency, timestamp, stamped_at,
             accepted_at, request_id, traceparent, \(unescaped: CardHints.columns))
@@ -22,9 +22,9 @@ package enum ChangeRows {
     /// The statement that inserts accepted updates and ends.
     ///
     /// - Parameter changes: The columns `activity_key`, `revision`, `kind`, `content_state`, `alert`, `urgency`,
-    ///   `must_deliver`; `dismiss_after` in seconds, `dismiss_at`; `event_time`; `timestamp`, null until it is stamped;
-    ///   `min_interval` in seconds; `with_segment`: it counts as sent once the first ring has completed it;
-    ///   `request_id`, `traceparent`, and those of ``CardHints/rows(_:)``.
+    ///   `must_deliver`, `dismiss_after` and `min_interval` (seconds), `dismiss_at`, `event_time`, `timestamp`,
+    ///   `with_segment`, `request_id`, `traceparent`, and those of ``CardHints/rows(_:)``. `timestamp` is null until
+    ///   the change is stamped. A change `with_segment` counts as sent once the first ring has completed it.
     /// - Returns: The statement.
     package static func insertion(_ changes: [RowColumn]) -> Query {
         """

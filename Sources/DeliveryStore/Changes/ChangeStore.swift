@@ -44,8 +44,7 @@ package struct ChangeStore: Sendable {
             "SELECT FROM changes WHERE activity_key = \(key) AND revision = \(revision) FOR NO KEY UPDATE",
             """
             SELECT 1 FROM segments
-            WHERE activity_key = \(key) AND segment = \(lease.segment)
-              AND lease_owner = \(lease.owner)::uuid AND lease_until > clock_timestamp()
+            WHERE \(part: SegmentRows.isHeld(lease)) AND lease_until > clock_timestamp()
             FOR SHARE
             """,
         ])

@@ -1,6 +1,6 @@
 package import Postgres
 
-// What becomes of pushes that were answered. How they are taken and freed: ``QueuedPush``.
+// Pushes that were answered. ``QueuedPush`` claims and frees them.
 extension PushRows {
     /// The statement by which settled pushes leave the table.
     package static func deletion(of keys: [Int64]) -> Query {

@@ -6,8 +6,8 @@ import Store
 /// How the rows of `pushes` are written.
 package enum PushRows {
     /// The statement that inserts an ordinary push of an app, with its body, for some tokens. It returns the id of the
-    /// push, once per token. The three lists are as long as each other; a token that Tally does not store has no device
-    /// key. `patience`: how long a push without an end of its own is tried.
+    /// push, once per token. The three lists have the same length. A token that Tally does not store has no device key.
+    /// A push without an expiry of its own is retried for the time of `patience`.
     package static func insertion(
         of request: PushRequest,
         _ body: [UInt8],

@@ -97,8 +97,7 @@ package struct SegmentStore: Sendable {
             (SELECT count(*) FROM segments AS o WHERE o.activity_key = s.activity_key AND o.segment >= 0) AS rings,
             alert_stamp, unsent_after
         FROM segments AS s
-        WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
-          AND lease_owner = \(lease.owner)::uuid AND (lease_until > clock_timestamp() OR EXISTS (SELECT FROM renewed))
+        WHERE \(part: SegmentRows.isHeld(lease)) AND (lease_until > clock_timestamp() OR EXISTS (SELECT FROM renewed))
         """
     }
 
@@ -233,8 +232,7 @@ package struct SegmentStore: Sendable {
                 } else {
                     """
                     SELECT 1 FROM segments
-                    WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
-                      AND lease_owner = \(lease.owner)::uuid
+                    WHERE \(part: SegmentRows.isHeld(lease))
                     FOR SHARE
                     """
                 }

@@ -109,6 +109,6 @@ extension SegmentStore {
     /// Sets the remaining time of leases; nil ends them.
     private func set(_ leases: [SegmentLease], to time: Duration?) async throws {
         guard !leases.isEmpty else { return }
-        _ = try await database.execute(SegmentRows.set(leases, to: time))
+        _ = try await database.execute(SegmentRows.setRemainingTime(of: leases, to: time))
     }
 }

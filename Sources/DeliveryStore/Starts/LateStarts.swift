@@ -18,10 +18,10 @@ package enum LateStarts {
     package static func begin(of activity: ActivitySnapshot) -> Query {
         // The expiration counts from the stamp. The stamp may be ahead of a clock that was set back.
         let time = Duration.seconds(activity.policy.expiration.start) + subscribing
-        let kept = ChannelRows.keep(
-            channelsIn: "held",
+        let kept = ChannelRows.noteStarts(
+            onChannelsIn: "held",
             of: activity.key,
-            forStartsWith: activity.newest,
+            with: activity.newest,
             expiringAfter: time
         )
         let begun: Query = """

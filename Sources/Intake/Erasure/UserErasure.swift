@@ -98,7 +98,7 @@ enum UserErasure {
             bodies.append(JSONValue.object(body).text)
         }
         guard !keys.isEmpty else { return }
-        _ = try await connection.execute(ActivityRows.keepingStarts(bodies, of: keys))
+        _ = try await connection.execute(ActivityRows.replaceStarts(with: bodies, of: keys))
     }
 
     private static func without(_ ids: [String], _ list: JSONValue?) -> JSONValue? {

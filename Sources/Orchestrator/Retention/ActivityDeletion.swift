@@ -171,7 +171,7 @@ struct ActivityDeletion: Sendable {
 
     // MARK: What
 
-    /// What may have many rows for an activity, in the order in which it is deleted.
+    /// The tables that may have many rows for an activity, in the order of their deletion.
     private static let parts: [ActivityPart] =
         ActivityPart.cards + [.audienceMembers, .appVersions, .budgets, .schedules, .changes]
 

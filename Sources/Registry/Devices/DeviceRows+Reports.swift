@@ -34,8 +34,8 @@ extension DeviceRows {
         """
     }
 
-    /// The statement that stores the versions and the installation that a report of a card names. What it leaves out
-    /// stays.
+    /// The statement that stores the versions and the installation that a report of a card names. A value that the
+    /// report leaves out stays.
     package static func renewal(of deviceKey: Int64, by request: SubscriptionRequest) -> Query {
         """
         UPDATE devices AS d SET os_version = coalesce(\(request.osVersion?.description), os_version),

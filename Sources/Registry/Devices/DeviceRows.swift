@@ -5,9 +5,9 @@ package import Postgres
 package enum DeviceRows {
     /// A part of FROM: the key `k` of the device that a row names by app and id.
     ///
-    /// Asks for the first device from that place on, because only the index of app and id has that order. With two
-    /// equations a plan that was made for a tiny table may take another index that begins with the app, and read every
-    /// device of the app for each row.
+    /// Asks for the first device from that place on, because only the index of app and id has that order. A condition
+    /// of two equations is slow under a plan that was made for a tiny table. That plan may take another index that
+    /// begins with the app. Then it reads every device of the app for each row.
     package static func named(by row: String) -> String {
         """
         CROSS JOIN LATERAL (
@@ -19,8 +19,8 @@ package enum DeviceRows {
         """
     }
 
-    /// A part of FROM: the locked device `d` of a row with a key. The rows come in the order of the keys, in which everybody
-    /// locks devices.
+    /// A part of FROM: the locked device `d` of a row with a key. The rows come in the order of the keys. Every
+    /// transaction locks devices in that order.
     package static func held(by row: String) -> String {
         "CROSS JOIN LATERAL (SELECT * FROM devices WHERE device_key = \(row).device_key FOR NO KEY UPDATE) AS d"
     }

@@ -53,7 +53,7 @@ package enum Installations {
     package static func restart(deviceKey: Int64) -> [Query] {
         [
             "UPDATE start_tokens SET generation = 0 WHERE device_key = \(deviceKey) AND generation > 0",
-            SubscriptionRows.restart(deviceKey: deviceKey),
+            SubscriptionRows.resetGenerations(deviceKey: deviceKey),
         ]
     }
 }

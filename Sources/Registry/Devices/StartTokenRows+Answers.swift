@@ -7,7 +7,7 @@ extension StartTokenRows {
     package struct Failure: Sendable {
         let deviceKey: Int64
         let token: PushToken?
-        /// Whether APNs knows it as dead. If not, it is rejected: kept, but nothing is sent to it.
+        /// Whether APNs knows it as dead. Otherwise it is rejected: Tally keeps it and sends no push to it.
         let isDead: Bool
         /// Since when it is dead, if APNs says so (milliseconds since 1970).
         let deadAt: Int64?

@@ -1,13 +1,13 @@
 package import FoundationEssentials
 package import Postgres
 
-// How accepting writes the segments of activities.
+// Segments of new activities, and of activities with an accepted change.
 extension SegmentRows {
     // MARK: New activities
 
     /// The statement that inserts the first rings of new activities. Nobody needs an update to the start itself, so the
     /// walk begins after it. `areDue`: which of them have work.
-    package static func firstRings(activityKeys: [Int64], areDue: [Bool]) -> Query {
+    package static func insertion(ofFirstRings activityKeys: [Int64], areDue: [Bool]) -> Query {
         """
         INSERT INTO segments (activity_key, segment, completed_revision, due_at)
         SELECT u.activity_key, \(firstRing), 1, CASE WHEN u.is_due THEN clock_timestamp() END
@@ -19,8 +19,8 @@ extension SegmentRows {
     }
 
     /// The statement that inserts the segments of the channels of new activities. One whose channel is still to be made
-    /// is due, unless its activity waits for its time. A daemon leases some of them, so that nobody has to
-    /// look for them.
+    /// is due, unless its activity waits for its time. The daemon leases some of them at once, which saves a worker the
+    /// search.
     ///
     /// - Parameters:
     ///   - activityKeys: The activities.
@@ -31,8 +31,8 @@ extension SegmentRows {
     ///   - lease: How long a lease lasts.
     /// - Returns: The statement. Its rows are the key of each activity, the owner of its lease or null, and whether it
     ///   is due.
-    package static func channels(
-        activityKeys: [Int64],
+    package static func insertion(
+        ofChannels activityKeys: [Int64],
         areLive: [Bool],
         areLeasable: [Bool],
         mayBeMade: String,
@@ -63,7 +63,7 @@ extension SegmentRows {
 
     /// A part of a statement: it takes segments past the newest of the changes that were accepted before their
     /// activities began. `activities` has their `activity_key` and their newest `revision`.
-    package static func pass(from activities: String) -> String {
+    package static func skipChanges(from activities: String) -> String {
         """
         UPDATE segments AS g SET completed_revision = \(activities).revision FROM \(activities)
         WHERE g.activity_key = \(activities).activity_key AND g.completed_revision < \(activities).revision

@@ -1,8 +1,8 @@
 package import Postgres
 
-// Announcing work, for transactions of which there are many at once, and giving segments the work that was announced.
+// Many transactions at once announce work in `wake_ups`. The dispatcher gives the announced work to the segments.
 extension SegmentRows {
-    /// The statement that announces work without a queue for one row.
+    /// The statement that announces work. Callers do not queue for the lock of one row.
     package static func announce(activityKeys: [Int64]) -> Query {
         "INSERT INTO wake_ups (activity_key) SELECT * FROM unnest(\(activityKeys))"
     }
@@ -17,7 +17,7 @@ extension SegmentRows {
             """
     }
 
-    /// The same for those of the rows of a table that are due: it has the columns of cards.
+    /// The same for the due cards in a table, which has the columns of `subscriptions`.
     package static func announcement(ofDueAmong cards: String) -> String {
         """
         INSERT INTO wake_ups (activity_key, device_key)

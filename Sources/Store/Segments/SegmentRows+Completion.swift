@@ -1,7 +1,8 @@
 package import ActivityModel
 package import Postgres
 
-// Many segments at once whose whole work was one push or one channel. Give them in the order of their activities.
+// Many segments at once whose whole work was one push or one channel. Callers pass them in the order of their
+// activities.
 extension SegmentRows {
     /// The part of a statement that ends the leases of first rings whose walks have completed revisions; they had
     /// completed those in `begun`. A ring that was given work since it had `wakes` is due at once. It returns the columns
@@ -26,7 +27,7 @@ extension SegmentRows {
     }
 
     /// The statement that ends the leases of channels which have broadcast revisions. A channel that was given work since
-    /// it had `wakes` is due at once, and the others at a time that is an SQL expression about `s` and `u.revision`. It
+    /// it had `wakes` is due at once. The others are due at `time`, an SQL expression about `s` and `u.revision`. It
     /// returns whether they are due now.
     package static func completedBroadcasts(
         _ leases: [SegmentLease],
@@ -48,9 +49,9 @@ extension SegmentRows {
         """
     }
 
-    /// The statement that gives segments the work that becomes possible with channels which Apple has made: starts to the
-    /// first ring, unless the condition `hasNoStart` on the segment `s` holds and nobody has leased it. A channel's segment
-    /// whose lease is another's is woken, too: who has it may have looked before.
+    /// The statement that wakes segments after Apple has made their channels. It wakes the first ring, which has the
+    /// starts, unless no worker has leased it and the condition `hasNoStart` on the segment `s` holds. It also wakes
+    /// the segment of a channel if another worker has leased it, because that worker may have looked before.
     package static func wake(channelsMade leases: [SegmentLease], unless hasNoStart: String) -> Query {
         let keys = leases.map(\.activityKey)
         return """
@@ -64,9 +65,9 @@ extension SegmentRows {
             """
     }
 
-    /// The statement that ends the leases of channels that Apple has made. One that has something to broadcast, or was
-    /// given work since it had `wakes`, is due at once, and the others at a time that is an SQL expression about `s`. It
-    /// returns whether they are due now.
+    /// The statement that ends the leases of channels that Apple has made. A channel is due at once if it has something
+    /// to broadcast, or was given work since it had `wakes`. The others are due at `time`, an SQL expression about `s`.
+    /// It returns whether they are due now.
     package static func channelsMade(_ leases: [SegmentLease], wakes: [Int64], orAt time: String) -> Query {
         let keys = leases.map(\.activityKey)
         return """

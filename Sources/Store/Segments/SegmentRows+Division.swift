@@ -2,9 +2,9 @@ package import Postgres
 
 // Several rings of one activity.
 extension SegmentRows {
-    /// The statement that divides a leased ring: it keeps the device keys up to the first of the cuts, and each new ring
-    /// takes those up to the next one, the last of them up to `last`. It returns the numbers of the new rings: none if the
-    /// lease is lost.
+    /// The statement that divides a leased ring. The ring keeps the device keys up to the first cut. Each new ring
+    /// takes the keys up to the next cut, and the last ring those up to `last`. It returns the numbers of the new
+    /// rings, or no row if the lease is lost.
     ///
     /// Each new ring takes over the cursor and the laps. Rings are numbered in the order of their making.
     package static func division(
@@ -18,8 +18,7 @@ extension SegmentRows {
         return """
             WITH mine AS (
                 UPDATE segments SET through_key = \(cuts[0])
-                WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
-                  AND lease_owner = \(lease.owner)::uuid AND lease_until > clock_timestamp()
+                WHERE \(part: isHeld(lease)) AND lease_until > clock_timestamp()
                 RETURNING *
             )
             INSERT INTO segments (activity_key, segment, after_key, through_key, due_at, completed_revision, lap_revision,

@@ -1,22 +1,28 @@
 package import Postgres
 
-// Prolonging leases, and ending them before their time. Nothing is done to a lease that is lost.
+// Prolonging leases, and ending them before their time. A lost lease stays as it is.
 extension SegmentRows {
-    /// The part of a statement that prolongs a lease to last as long as `time` from now. A lease that is fresh is left
-    /// as it is: what writes nothing waits for no disk. The next owner of one that has run out holds its row, so only one
-    /// of the two has it.
+    /// The condition that a row has the lease, even if its time is over.
+    package static func isHeld(_ lease: SegmentLease) -> Query {
+        """
+        activity_key = \(lease.activityKey) AND segment = \(lease.segment) AND lease_owner = \(lease.owner)::uuid
+        """
+    }
+
+    /// The part of a statement that prolongs a lease to last as long as `time` from now. It leaves a fresh lease as it
+    /// is, because a transaction without a write does not wait for the disk. The next owner of a lease that has run out
+    /// holds its row, so only one of the two has it.
     package static func prolongation(_ lease: SegmentLease, by time: Duration) -> Query {
         """
         UPDATE segments SET lease_until = clock_timestamp() + \(time)
-        WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
-          AND lease_owner = \(lease.owner)::uuid
+        WHERE \(part: isHeld(lease))
           AND (lease_until < clock_timestamp() + \(time * 2 / 3) OR lease_until > clock_timestamp() + \(time))
         RETURNING activity_key
         """
     }
 
     /// The statement that sets the remaining time of leases; nil ends them.
-    package static func set(_ leases: [SegmentLease], to time: Duration?) -> Query {
+    package static func setRemainingTime(of leases: [SegmentLease], to time: Duration?) -> Query {
         let leases = leases.sorted { ($0.activityKey, $0.segment) < ($1.activityKey, $1.segment) }
         return """
             WITH mine AS MATERIALIZED (
@@ -50,8 +56,7 @@ extension SegmentRows {
         SET lease_owner = NULL, lease_until = NULL, failures = \(unescaped: failures),
             due_at = least(clock_timestamp() + \(delay)::interval, \(unescaped: time)),
             retry_at = CASE WHEN \(isFailure) THEN clock_timestamp() + \(delay)::interval END
-        WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
-          AND lease_owner = \(lease.owner)::uuid AND wakes = coalesce(\(wakesSeen), wakes)
+        WHERE \(part: isHeld(lease)) AND wakes = coalesce(\(wakesSeen), wakes)
         """
     }
 }

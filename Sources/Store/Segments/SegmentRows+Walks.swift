@@ -3,13 +3,21 @@ package import Postgres
 
 // How far the worker of a segment has come.
 extension SegmentRows {
-    /// The statement that stores the progress of a walk, and extends the lease to last as long as `time` from now. If it
-    /// `hasFailed`, nobody was reached; `hasSent`: it was not empty. `alertStamp`: the timestamp under which an alert has
-    /// left, if one has.
+    /// The statement that stores the progress of a walk, and extends the lease to last as long as `time` from now.
     ///
-    /// Revisions that the walk passed before somebody was sent a newer one are merged by now, or left to walks that
-    /// pass them later. So this walk does not look at them again: `newestSent` selects the newest revision that somebody
-    /// was sent, of those that are newer than ``Carousel/unsentAfter``, or 0.
+    /// When a newer revision has left, the revisions that the walk passed before it are merged, or another walk passes
+    /// them later. So this walk does not look at them again. `newestSent` selects the newest revision that has left and
+    /// is newer than ``Carousel/unsentAfter``, or 0.
+    ///
+    /// - Parameters:
+    ///   - lease: The lease of the segment.
+    ///   - carousel: The walk.
+    ///   - hasFailed: Whether the batch has reached nobody.
+    ///   - hasSent: Whether the batch had pushes.
+    ///   - alertStamp: The timestamp under which an alert has left, if one has.
+    ///   - newestSent: The query described above.
+    ///   - time: How long the lease lasts from now.
+    /// - Returns: The statement.
     package static func acknowledgement(
         _ lease: SegmentLease,
         _ carousel: Carousel,
@@ -31,14 +39,17 @@ extension SegmentRows {
             pushed_at = CASE WHEN \(hasSent && !hasFailed) THEN clock_timestamp() ELSE pushed_at END,
             alert_stamp = coalesce(\(alertStamp), alert_stamp),
             lease_until = clock_timestamp() + \(time)
-        WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
-          AND lease_owner = \(lease.owner)::uuid
+        WHERE \(part: isHeld(lease))
         """
     }
 
-    /// The statement that stores what a batch of cards that their own rows serve has changed of a walk: the timestamp
-    /// under which an alert has left, if one has, and the revisions that the walk has passed without a push, if a walk is
-    /// given. It has a row if the lease holds.
+    /// The statement that stores how catching up has changed a walk. It returns a row if the lease holds.
+    ///
+    /// - Parameters:
+    ///   - alertStamp: The timestamp under which an alert has left, if one has.
+    ///   - carousel: The walk, if it has passed revisions without a push.
+    ///   - lease: The lease of the segment.
+    /// - Returns: The statement.
     package static func change(
         alertStamp: Timestamp?,
         _ carousel: Carousel?,
@@ -48,8 +59,7 @@ extension SegmentRows {
         UPDATE segments
         SET alert_stamp = coalesce(\(alertStamp), alert_stamp),
             unsent_after = CASE WHEN \(carousel != nil) THEN \(carousel?.unsentAfter) ELSE unsent_after END
-        WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
-          AND lease_owner = \(lease.owner)::uuid
+        WHERE \(part: isHeld(lease))
         RETURNING 1
         """
     }

@@ -1,7 +1,7 @@
 package import Postgres
 
-/// SQL over the rows of `segments` and `wake_ups`: whoever makes work gives it to the segments in its own transaction,
-/// and a worker leases segments and stores how far it has come.
+/// SQL over the rows of `segments` and `wake_ups`. A transaction that makes work gives it to the segments. A worker
+/// leases segments and stores its progress.
 package enum SegmentRows {
     /// The segment number of an activity's channel; rings are numbered from 0.
     package static let channelSegment: Int16 = -1

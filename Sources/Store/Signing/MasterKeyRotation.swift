@@ -9,7 +9,7 @@ import ServiceLifecycle
 struct MasterKeyRotation: Service, CustomStringConvertible {
     let database: Database
     let keys: MasterKeys
-    /// What the rooms above have sealed.
+    /// The secrets of the rooms above.
     let secrets: [SealedSecrets]
     let logger: Logger
 

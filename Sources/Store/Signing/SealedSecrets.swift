@@ -16,8 +16,8 @@ package struct SealedSecrets: Sendable {
     /// - Parameters:
     ///   - selection: Reads all, as `owner`, `id` and secret.
     ///   - seal: The seal of a row.
-    ///   - update: The statement that stores a secret sealed anew. It has to change nothing if the row has another one by
-    ///     now: an operator may have replaced it.
+    ///   - update: The statement that stores a secret under its new seal. It must leave the row alone if the secret was
+    ///     replaced meanwhile: an operator may have done that.
     package init(
         selection: Query,
         seal: @escaping @Sendable (_ owner: String, _ id: String) throws -> SecretSeal,

@@ -2,8 +2,8 @@ package import Postgres
 
 /// The statements that write `webhooks`, for the rooms above.
 package enum WebhookRows {
-    /// A part of the statement that settles a database restored from a dump: makes webhooks go on with the first event
-    /// that they have not delivered. Restored events were moved to the transaction `restored`.
+    /// A part of the statement that settles a database restored from a dump. Each webhook continues with the first
+    /// event that it has not delivered. Restored events were moved to the transaction `restored`.
     ///
     /// `late` is a common table expression with the columns `webhook_key`, `transaction_id`, `event_id` and
     /// `first_event_id`. The last one is the first restored event behind the webhook's place, if there is one.

@@ -10,7 +10,7 @@ package final class TestCluster: Sendable {
     private static let starting = Task { try await TestCluster() }
     private static let running = Mutex<TestCluster?>(nil)
     private static let parents = (inMemory: "/dev/shm", onDisk: "/var/tmp")
-    /// Where the data lie: in memory if there is room. To empty a database takes an eighth of the time there.
+    /// The folder for the data: in memory if there is room. Emptying a database takes an eighth of the time there.
     private static let parent = hasRoom(parents.inMemory) ? parents.inMemory : parents.onDisk
     private static let prefix = "tally-tests-"
 
@@ -55,7 +55,7 @@ package final class TestCluster: Sendable {
         }
     }
 
-    /// Whether the data of some clusters fit there. They are a few hundred megabytes each, besides the log of the server.
+    /// Whether the data of some clusters fit there. Each has a few hundred megabytes, plus the log of the server.
     private static func hasRoom(_ folder: String) -> Bool {
         var status = statvfs()
         guard statvfs(folder, &status) == 0 else { return false }

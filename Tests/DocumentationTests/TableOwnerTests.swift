@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Whoever asks who changes a row finds one room, and the comment at its door says which.
+/// One room changes the rows of a table. The comment of the room, its door, names the table.
 @Suite("The tables and the rooms that write them")
-struct TableTests {
+struct TableOwnerTests {
     /// The tables of the schema, without partitions.
     private static let tables = Result {
         let schemas = try Document.files(in: "schema", ending: ".sql").map { try Document(path: $0).text() }
@@ -27,8 +27,8 @@ struct TableTests {
         return doors
     }
 
-    /// The only files whose statements have no name of a table: that of a partition is made up, and the room that owns
-    /// the rows of activities gives the name to an `ActivityPart`.
+    /// The only files whose statements do not name a table. The name of a partition is computed. The room that owns a
+    /// table gives its name to an `ActivityPart`.
     private static let unnamed = ["PartitionedTable", "ActivityPart"].map { "Sources/Store/Database/\($0).swift" }
 
     private static let verbs = ["INSERT INTO ", "UPDATE ", "DELETE FROM ", "copyIn(into: ", "ActivityPart(table: "]
@@ -41,7 +41,7 @@ struct TableTests {
         return try Document(path: file).text().split(separator: "\n")
             .filter { line in verbs.contains { line.contains($0) } && line.firstMatch(of: /^ *\/\//) == nil }
             .flatMap { line in
-                // A lock is no writing.
+                // A lock writes nothing.
                 line.replacing(/FOR (?:NO KEY )?UPDATE/, with: "").matches(of: verb).map { String($0.output.1) }
             }
     }
@@ -73,7 +73,7 @@ struct TableTests {
                 #expect(doors[target]?.contains(name) == true, "\(file) writes \(name)")
             }
         }
-        // None is written by statements that this test does not see.
+        // This test sees a statement for each table.
         #expect(tables.subtracting(found).sorted() == [])
     }
 
