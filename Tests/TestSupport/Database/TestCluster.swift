@@ -55,11 +55,13 @@ package final class TestCluster: Sendable {
         }
     }
 
-    /// Whether the data of some clusters fit there. Each has a few hundred megabytes, plus the log of the server.
+    /// Whether the data of all clusters fit there that may run at once: simulated lives take two for each processor. With
+    /// its log of writes, a cluster takes up to a gigabyte.
     private static func hasRoom(_ folder: String) -> Bool {
         var status = statvfs()
         guard statvfs(folder, &status) == 0 else { return false }
-        return UInt64(status.f_bavail) * UInt64(status.f_frsize) >= 4 << 30
+        let clusters = 2 * UInt64(max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1))
+        return UInt64(status.f_bavail) * UInt64(status.f_frsize) >= clusters << 30
     }
 
     /// What the server says.
