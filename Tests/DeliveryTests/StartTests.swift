@@ -136,6 +136,8 @@ struct StartTests {
                 group.addTask { try await world.settle() }
                 try await group.waitForAll()
             }
+            // Those whose devices were locked are looked at again after a moment.
+            try await world.hurry()
             try await world.settle()
             let started = world.recorder.take().map(\.destination)
             #expect(Set(started).count == 20)

@@ -30,10 +30,4 @@ package struct SizeExcess: Sendable, Hashable {
     package let limit: SizeLimit
     /// The size in bytes.
     package let bytes: Int
-
-    /// Creates an excess of `bytes` over `limit`.
-    package init(limit: SizeLimit, bytes: Int) {
-        self.limit = limit
-        self.bytes = bytes
-    }
 }
