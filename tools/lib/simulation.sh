@@ -10,12 +10,11 @@ exec_in_order() {
 
 test_in_order() { (exec_in_order "$@"); }
 
-# FIRST LAST: plays these seeds on twice as many processes as there are processors, because a life and its database wait
-# for each other by turns. Shows the lives that fail, or all with TALLY_SIMULATION_STORY. The last line names the broken
-# promise, if there is one.
+# FIRST LAST: plays these seeds on as many processes as there are processors; twice as many took longer. Shows the lives
+# that fail, or all with TALLY_SIMULATION_STORY. The last line names the broken promise, if there is one.
 simulate_seeds() {
     local first=$1 last=$2 shards share shard from to status=0
-    shards=$((2 * $(nproc)))
+    shards=$(nproc)
     share=$(((last - first + shards) / shards))
     simulation_pids=() simulation_logs=$(mktemp -d)
     trap end_simulation EXIT

@@ -55,8 +55,8 @@ package final class TestCluster: Sendable {
         }
     }
 
-    /// Whether the data of all clusters fit there that may run at once: simulated lives take two for each processor. With
-    /// its log of writes, a cluster takes up to a gigabyte.
+    /// Whether the data of all clusters fit there that may run at once: at most two for each processor. With its log of
+    /// writes, a cluster takes up to a gigabyte.
     private static func hasRoom(_ folder: String) -> Bool {
         var status = statvfs()
         guard statvfs(folder, &status) == 0 else { return false }
