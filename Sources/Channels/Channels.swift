@@ -9,7 +9,7 @@ import Waiting
 /// - **What it does.**
 ///   - It answers the API: it makes, lists, reads and deletes channels (`Channels+Operations`), and compares them with
 ///     Apple's list (`Channels+Reconcile`).
-///   - It makes channels. Whatever fails, it forgets none that Apple has made (`Channels+Making`).
+///   - It makes channels. After a failure it still knows each that Apple has made (`Channels+Making`).
 ///   - It replaces lost channels and ends the cards that listened to them (`Channels+LostChannels`, ``ChannelCards``).
 ///   - In the background it fills pools, compares each app with Apple's list once an hour, and deletes channels after
 ///     their grace time (``ChannelSweeper``). ``ChannelComparison`` makes every decision about that list.

@@ -11,7 +11,7 @@ import Store
 /// One turn on the channel of an activity, which is sent each newest change.
 struct ChannelTurn: Sendable {
     let room: DeliveryRoom
-    /// Nil where no worker of the dispatcher does this.
+    /// Nil if no worker of the dispatcher runs this.
     let slot: WorkerSlot?
     let lease: SegmentLease
     let activity: ActivitySnapshot

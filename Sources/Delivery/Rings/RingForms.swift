@@ -6,7 +6,7 @@ import Store
 /// The forms in which a change leaves along a ring, each made when it is first needed.
 struct RingForms {
     let room: DeliveryRoom
-    /// Nil where no worker of the dispatcher does this.
+    /// Nil if no worker of the dispatcher runs this.
     let slot: WorkerSlot?
     let pass: RingPass
     /// The content of ``RingPass/alert``.

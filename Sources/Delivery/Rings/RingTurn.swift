@@ -8,7 +8,7 @@ import Store
 /// something else is to be done.
 struct RingTurn: Sendable {
     let room: DeliveryRoom
-    /// Nil where no worker of the dispatcher does this.
+    /// Nil if no worker of the dispatcher runs this.
     let slot: WorkerSlot?
     let lease: SegmentLease
     let activity: ActivitySnapshot

@@ -9,7 +9,7 @@ import Store
 /// and those before them are being stored. So the wire never waits for the database.
 struct RingWalk: Sendable {
     let room: DeliveryRoom
-    /// Nil where no worker of the dispatcher does this.
+    /// Nil if no worker of the dispatcher runs this.
     let slot: WorkerSlot?
     let pass: RingPass
     /// The content of ``RingPass/alert``.

@@ -6,7 +6,7 @@ import Store
 /// A change on its way to update tokens: what its pushes have in common, whoever they go to.
 struct OutgoingChange: Sendable {
     let room: DeliveryRoom
-    /// Nil where no worker of the dispatcher does this.
+    /// Nil if no worker of the dispatcher runs this.
     let slot: WorkerSlot?
     let lease: SegmentLease
     let activity: ActivitySnapshot

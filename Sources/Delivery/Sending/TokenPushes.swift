@@ -8,7 +8,7 @@ import Store
 /// Sends changes to lists of update tokens: one body per alert, one set of headers per priority.
 struct TokenPushes: Sendable {
     let room: DeliveryRoom
-    /// Nil where no worker of the dispatcher does this.
+    /// Nil if no worker of the dispatcher runs this.
     let slot: WorkerSlot?
     let lease: SegmentLease
     let activity: ActivitySnapshot

@@ -20,7 +20,7 @@ import Store
 /// - Each claim asks whether its devices are still wanted, also if they were enrolled a moment ago.
 struct StartTurn: Sendable {
     let room: DeliveryRoom
-    /// Nil where no worker of the dispatcher does this.
+    /// Nil if no worker of the dispatcher runs this.
     let slot: WorkerSlot?
     let lease: SegmentLease
     let activity: ActivitySnapshot

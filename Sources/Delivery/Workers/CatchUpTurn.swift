@@ -11,7 +11,7 @@ import Synchronization
 /// change that it is owed (promise 4).
 struct CatchUpTurn: Sendable {
     let room: DeliveryRoom
-    /// Nil where no worker of the dispatcher does this.
+    /// Nil if no worker of the dispatcher runs this.
     let slot: WorkerSlot?
     let lease: SegmentLease
     /// How the ring stood at the look that this turn follows.

@@ -7,7 +7,7 @@ import Waiting
 /// and gives the rest back for other workers.
 struct SegmentGroup: Sendable {
     let room: DeliveryRoom
-    /// Nil where no worker of the dispatcher does this.
+    /// Nil if no worker of the dispatcher runs this.
     let slot: WorkerSlot?
     let segments: [LeasedSegment]
 

@@ -11,7 +11,7 @@ import Waiting
 /// One worker at a time serves a segment, so at most one push is in flight per destination (promise 4).
 struct SegmentWorker: Sendable {
     let room: DeliveryRoom
-    /// Nil where no worker of the dispatcher does this.
+    /// Nil if no worker of the dispatcher runs this.
     let slot: WorkerSlot?
     let lease: SegmentLease
     /// How much the ring has sent, for the question whether it should be divided.

@@ -44,8 +44,8 @@ package final class EventFeed: Service, CustomStringConvertible {
 
     // MARK: Reading
 
-    /// What comes after a place, as soon as there is something; at `deadline` whatever there is, so perhaps nothing but
-    /// a place to go on from.
+    /// The events after a place, as soon as there are some. At `deadline` the page may be empty; it still says where to
+    /// go on.
     package func page(
         after cursor: EventCursor,
         matching filter: EventFilter,
