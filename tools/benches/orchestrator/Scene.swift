@@ -129,7 +129,8 @@ struct Scene: Sendable {
             """
             INSERT INTO subscriptions (activity_key, device_key, mode, state, update_token, known_revision)
             SELECT a.activity_key, d.device_key, 'token', 'riding', \(Self.token(of: "d.device_key")), 1
-            FROM devices AS d JOIN activities AS a ON a.activity_id = \(activity) ORDER BY d.device_key;
+            FROM devices AS d JOIN activities AS a ON a.bundle_id = d.bundle_id AND a.activity_id = \(activity)
+            ORDER BY d.device_key;
             """
         )
     }
