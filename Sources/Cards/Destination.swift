@@ -1,5 +1,6 @@
 package import ActivityModel
 package import Postgres
+package import Store
 
 /// One update token to send to.
 package struct Destination: Sendable {
@@ -46,6 +47,29 @@ package struct Destination: Sendable {
 }
 
 extension Destination {
+    /// The statement that reads a page of the cards of a ring that are due, in the order of their devices. It returns no card
+    /// if `newest` is not the newest revision any more: its app may not decode a state that came since. An app version that
+    /// decodes states again since then is settled first.
+    ///
+    /// The order and the bounds name all columns before the device. Only one index has that order, so the server cannot read
+    /// the cards of other rings to sort them.
+    package static func due(
+        in activityKey: Int64,
+        _ range: RingRange,
+        ifNewestIs newest: Revision,
+        limit: Int
+    ) -> Query {
+        """
+        SELECT \(unescaped: columns), \(unescaped: canDecode), \(unescaped: decodesFrom)
+        FROM subscriptions
+        WHERE (activity_key, mode, device_key) > (\(activityKey), 'token', \(range.after))
+          AND (activity_key, mode, device_key) <= (\(activityKey), 'token', \(range.through))
+          AND state = 'due' AND due_at <= now()
+          AND EXISTS (SELECT FROM activities AS a WHERE a.activity_key = \(activityKey) AND a.revision = \(newest))
+        ORDER BY activity_key, mode, device_key LIMIT \(limit)
+        """
+    }
+
     /// The columns of a destination in `subscriptions`. Without ``canDecode`` and ``decodesFrom``, its app decodes all.
     package static let columns = """
         device_key, update_token, frequent, failures, known_revision, confirmed_revision, heard_revision, leaving
@@ -54,19 +78,19 @@ extension Destination {
     /// Whether the newest state is not withheld from the app of the card `subscriptions`.
     ///
     /// OFFSET makes the server look for each card. Without it a server that expects many cards reads all devices first.
-    package static let canDecode = """
+    private static let canDecode = """
         NOT EXISTS (\(versionRow) AND v.is_withheld OFFSET 0) AS can_decode
         """
 
     /// The revision from which on the app of the card `subscriptions` can decode all states.
-    package static let decodesFrom = "coalesce((\(versionRow)), 0) AS decodes_from"
+    private static let decodesFrom = "coalesce((\(versionRow)), 0) AS decodes_from"
 
     private static let versionRow = """
         SELECT v.decodes_from FROM activity_app_versions AS v JOIN devices AS d ON v.app_version = \(CardVersions.appVersion)
         WHERE v.activity_key = subscriptions.activity_key AND d.device_key = subscriptions.device_key
         """
 
-    /// Runs a query that selects ``columns``, ``canDecode`` and ``decodesFrom``.
+    /// Runs a query of ``due(in:_:ifNewestIs:limit:)``.
     package static func read(_ query: Query, from database: Database) async throws -> [Destination] {
         try await database.query(query).compactMap { try Destination($0) }
     }

@@ -3,6 +3,7 @@
 /// - **What it does.** It has every statement that writes cards, the starts that bring cards to phones, and the cards that
 ///   new ones continue. Most are parts of statements that other rooms compose, so that a transaction stays one.
 ///   - ``Destination``, ``DueCards`` and ``PendingCards``: the cards that are served by their own rows.
+///   - `Rings`: cards that a ring serves, read slice by slice (``RingSlice``).
 ///   - ``LeavingCards``: cards that are ended and forgotten.
 ///   - ``Continuations``: new cards that continue old ones.
 ///   - ``WatchedCard``: cards for which time gives something to do.

@@ -22,7 +22,7 @@ import Waiting
 ///   - `Versions`: takes cards off a ring that cannot decode what it sends, and brings them back.
 /// - **Who calls it.** Nobody: its duties run until the daemon stops. They ask the registry for types, and the room of
 ///   channels for new channels. All pushes to tokens leave by ``send(_:to:of:slot:)``.
-/// - **Tables that it alone writes.** None. It stores the results of pushes with statements of the rooms below.
+/// - **Tables that it alone writes.** None. It has no SQL: it reads and stores with statements of the rooms below.
 ///
 /// One for the whole daemon.
 package final class DeliveryRoom: Sendable {

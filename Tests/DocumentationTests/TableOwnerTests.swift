@@ -84,4 +84,13 @@ struct TableOwnerTests {
             #expect(isNamed, "\(file) writes a table whose name is not in the statement")
         }
     }
+
+    @Test("The room of the workers has no SQL: it names no table")
+    func workers() throws {
+        for file in Document.files(in: "Sources/Delivery", ending: ".swift") {
+            let sql = try Document(path: file).text().split(separator: "\n")
+                .filter { $0.contains(#/\b(?:SELECT|FROM|JOIN|INSERT INTO|UPDATE|DELETE) /#) }
+            #expect(sql == [], "\(file) names a table")
+        }
+    }
 }

@@ -120,15 +120,8 @@ extension DeliveryRoom {
         _ activity: ActivityNames,
         else complaint: Logger.Message
     ) async throws -> (now: Int64, identity: SigningIdentity)? {
-        let rows = try await database.query(
-            """
-            SELECT extract(epoch FROM clock_timestamp())::int8, EXISTS (
-                SELECT FROM sending_halts
-                WHERE bundle_id = \(activity.app.rawValue)
-                  AND environment = \(activity.environment.rawValue)::apns_environment)
-            """
-        )
-        guard let (now, isHalted) = try rows.first(as: (Int64, Bool).self), !isHalted else { return nil }
+        let scope = HaltScope(app: activity.app, environment: activity.environment)
+        guard let now = try await halts.timeUnlessHalted(scope) else { return nil }
         do {
             return (now, try await signing.identity(of: activity.app, activity.environment))
         } catch let error as SigningKeyMissing {

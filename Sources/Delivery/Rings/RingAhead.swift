@@ -1,3 +1,4 @@
+import Cards
 import DeliveryStore
 import Postgres
 import Store
@@ -25,7 +26,7 @@ struct RingAhead: Sendable {
         self.readAt = readAt
     }
 
-    /// Reads the rows of ``selection(_:after:count:)``. Fewer than `count` rows mean that no destination follows the
+    /// Reads the rows of ``RingPass/selection(after:count:)``. Fewer than `count` rows mean that no destination follows the
     /// last.
     fileprivate init(_ rows: Rows, count: Int, sliceSize: Int) throws {
         var slices: [RingSlice] = []
@@ -50,7 +51,7 @@ extension SegmentStore {
     /// `isFirst`: a change newer than the one that the pass has just turned to stops the pass only if it is the end.
     /// Changes may come faster than a walk can turn.
     ///
-    /// `seekingDue`: as in ``RingLook/selection(_:isFirst:seekingDue:)``.
+    /// `seekingDue`: as in ``RingPass/look(isFirst:seekingDue:)``.
     ///
     /// - Throws: ``LeaseLost``.
     func read(
@@ -61,8 +62,8 @@ extension SegmentStore {
     ) async throws -> (RingLook, RingAhead) {
         try await prolonging(pass.lease) {
             let results = try await database.pipeline([
-                .planningOnce, RingLook.selection(pass, isFirst: isFirst, seekingDue: seekingDue),
-                RingAhead.selection(pass, after: cursor, count: pass.sliceSize),
+                .planningOnce, pass.look(isFirst: isFirst, seekingDue: seekingDue),
+                pass.selection(after: cursor, count: pass.sliceSize),
             ])
             return (
                 try RingLook(results[1]), try RingAhead(results[2], count: pass.sliceSize, sliceSize: pass.sliceSize)
@@ -73,23 +74,8 @@ extension SegmentStore {
     /// Reads the next destinations of a pass behind a device key.
     func read(_ pass: RingPass, behind key: Int64) async throws -> RingAhead {
         let results = try await database.pipeline([
-            .planningOnce, RingAhead.selection(pass, after: key, count: RingAhead.size),
+            .planningOnce, pass.selection(after: key, count: RingAhead.size),
         ])
         return try RingAhead(results[1], count: RingAhead.size, sliceSize: pass.sliceSize)
-    }
-}
-
-extension RingAhead {
-    fileprivate static func selection(_ pass: RingPass, after key: Int64, count: Int) -> Query {
-        let range = pass.progress.range
-        return """
-            SELECT \(unescaped: RingSlice.columns), coalesce(known_revision < \(pass.alert), false)
-            FROM subscriptions
-            WHERE activity_key = \(pass.lease.activityKey) AND mode = 'token' AND state = 'riding'
-              AND device_key > \(max(key, range.after)) AND device_key <= \(min(pass.through ?? .max, range.through))
-              AND known_revision < \(pass.change.revision)
-            -- A constant: a plan for any number of rows would sort them.
-            ORDER BY device_key LIMIT \(unescaped: "\(count)")
-            """
     }
 }

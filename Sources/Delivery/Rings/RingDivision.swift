@@ -1,3 +1,4 @@
+import Cards
 import DeliveryStore
 import Postgres
 import Registry
@@ -27,13 +28,8 @@ struct RingDivision: Sendable {
         guard riders.count > limit else { return }
         let isDivided = try await room.database.withTransaction { connection in
             // An accept wakes the existing rings under this lock.
-            _ = try await connection.query(
-                "SELECT FROM activities WHERE activity_key = \(lease.activityKey) FOR NO KEY UPDATE"
-            )
-            let rows = try await connection.query(
-                "SELECT count(*) FROM segments WHERE activity_key = \(lease.activityKey) AND segment >= 0"
-            )
-            let rings = try rows.single(Int64.self) ?? 0
+            _ = try await connection.query(ActivityRows.hold(lease.activityKey))
+            let rings = try await connection.query(SegmentRows.ringCount(of: lease.activityKey)).single(Int64.self) ?? 0
             let cuts = riders.cuts(into: min((riders.count + limit - 1) / limit, Self.mostRings - Int(rings) + 1))
             guard !cuts.isEmpty else { return false }
             let first = Int16(rings)
@@ -53,15 +49,8 @@ struct RingDivision: Sendable {
         var riders = RingRiders()
         try await KeyPages(database: room.database, size: pageSize).read(
             after: range.after,
-            bound: { after, size in
-                """
-                SELECT max(device_key), count(*) FROM (
-                    SELECT device_key FROM subscriptions
-                    WHERE activity_key = \(lease.activityKey) AND mode = 'token' AND state = 'riding'
-                      AND device_key > \(after) AND device_key <= \(range.through)
-                    ORDER BY device_key LIMIT \(size)
-                ) AS page
-                """
+            bound: {
+                SubscriptionRows.boundOfRiders(of: lease.activityKey, after: $0, through: range.through, limit: $1)
             },
             { page in
                 riders.add(page)

@@ -1,5 +1,6 @@
 import APNSTransport
 import ActivityModel
+import Cards
 import DeliveryStore
 import Store
 

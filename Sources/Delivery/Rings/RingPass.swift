@@ -28,12 +28,33 @@ struct RingPass: Sendable {
     var partSize: Int { max(windowSize / 4, RingWalk.smallestPart) }
 }
 
-/// The result of checking whether the next slice may leave.
-struct RingLook: Sendable {
-    /// Whether more may leave.
-    let mayGoOn: Bool
-    /// Whether the segment has work apart from the walk.
-    let hasOtherWork: Bool
+extension RingPass {
+    /// The statement that checks whether the walk may begin or continue; ``RingLook`` reads its rows.
+    ///
+    /// `seekingDue`: whether cards that are due by now count as other work. If many were due a moment ago, the look for one
+    /// skips their index entries. So not every look asks for it.
+    func look(isFirst: Bool, seekingDue: Bool) -> Query {
+        RingLook.selection(
+            lease,
+            with: activity,
+            change,
+            wakes: progress.wakes,
+            isFirst: isFirst,
+            seekingDue: seekingDue
+        )
+    }
+
+    /// The statement that reads the next destinations of the pass behind a device key.
+    func selection(after key: Int64, count: Int) -> Query {
+        let range = progress.range
+        return RingSlice.selection(
+            of: lease.activityKey,
+            in: RingRange(after: max(key, range.after), through: min(through ?? .max, range.through)),
+            without: change.revision,
+            alert: alert,
+            limit: count
+        )
+    }
 }
 
 extension SegmentStore {
@@ -41,43 +62,16 @@ extension SegmentStore {
     ///
     /// It may not when the change needs a fresh stamp, or was given one.
     ///
-    /// `seekingDue`: as in ``RingLook/selection(_:isFirst:seekingDue:)``.
+    /// `seekingDue`: as in ``RingPass/look(isFirst:seekingDue:)``.
     ///
     /// - Throws: ``LeaseLost``.
     func look(ahead pass: RingPass, seekingDue: Bool) async throws -> RingLook {
         try await prolonging(pass.lease) {
             // Planning takes three times as long as the rest.
             let results = try await database.pipeline([
-                .planningOnce, RingLook.selection(pass, isFirst: false, seekingDue: seekingDue),
+                .planningOnce, pass.look(isFirst: false, seekingDue: seekingDue),
             ])
             return try RingLook(results[1])
         }
-    }
-}
-
-extension RingLook {
-    /// The statement whose rows ``init(_:)`` reads.
-    ///
-    /// `seekingDue`: whether cards that are due by now count as other work. If many were due a moment ago, the look for one
-    /// skips their index entries. So not every look asks for it.
-    static func selection(_ pass: RingPass, isFirst: Bool, seekingDue: Bool) -> Query {
-        """
-        SELECT (a.revision = \(pass.activity.newest) OR (\(isFirst) AND a.state = 'live'))
-                   AND c.timestamp = \(pass.change.timestamp)
-                   AND \(unescaped: ChangeStore.isInOrder)
-                   AND clock_timestamp() - c.stamped_at <= \(Duration.seconds(Stamping.maximumAge))
-                   AND (\(pass.activity.isProbe) OR \(unescaped: SegmentStore.isNotHalted)),
-               s.wakes <> \(pass.progress.wakes) OR (\(seekingDue) AND \(unescaped: DueCards.exist))
-        FROM segments AS s JOIN activities AS a USING (activity_key)
-        JOIN changes AS c ON c.activity_key = s.activity_key AND c.revision = \(pass.change.revision)
-        WHERE s.activity_key = \(pass.lease.activityKey) AND s.segment = \(pass.lease.segment)
-          AND s.lease_owner = \(pass.lease.owner)::uuid AND s.lease_until > clock_timestamp()
-        """
-    }
-
-    /// - Throws: ``LeaseLost``.
-    init(_ rows: Rows) throws {
-        guard let row = rows.first else { throw LeaseLost() }
-        self.init(mayGoOn: try row.decode(at: 0), hasOtherWork: try row.decode(at: 1))
     }
 }

@@ -102,10 +102,7 @@ struct StartResults: Sendable {
         // cards are handed over, reports of their devices wait: one that does not see it would take the row of the new card
         // for that of the old one.
         let isHandOver = self.started.contains(where: Self.handsOver)
-        let devices: Query = """
-            SELECT device_key FROM devices WHERE device_key = ANY(\(deviceKeys)) ORDER BY device_key
-            FOR \(unescaped: isHandOver ? "NO KEY UPDATE" : "KEY SHARE")
-            """
+        let devices = DeviceRows.hold(deviceKeys, againstReports: isHandOver)
         if isRepeat, try await connection.pipeline([.planningOnce, devices, look(answers, activity)])[2].isEmpty {
             return
         }
@@ -113,7 +110,9 @@ struct StartResults: Sendable {
         var first: [Query] = [.planningOnce, devices]
         if !deadDeviceTokens.isEmpty { first.append(DeviceTokens.forget(deadDeviceTokens)) }
         // Judged before the look: whether a start is tried again depends on the tokens that are left.
-        if !failedTokens.isEmpty { first.append(tokenDeaths(activity)) }
+        if !failedTokens.isEmpty {
+            first.append(StartTokenRows.failed(failedTokens, of: activity.typeName, in: activity.key))
+        }
         // All of them, so that starts are locked in the order of their keys, as everybody locks them.
         if !unclear.isEmpty { first.append(look(answers, activity)) }
         let results = try await connection.pipeline(first)
@@ -207,14 +206,5 @@ struct StartResults: Sendable {
             knowing: activity.newest,
             endsOnUnfollow: activity.policy.onUnfollow == .end
         )
-    }
-
-    private func tokenDeaths(_ activity: ActivitySnapshot) -> Query {
-        """
-        WITH died AS (
-            \(part: StartTokenRows.failed(failedTokens, of: activity.typeName, in: activity.key))
-        )
-        \(unescaped: EventRows.tokenDeath(of: .start, from: "died", where: "r.state = 'dead'"))
-        """
     }
 }

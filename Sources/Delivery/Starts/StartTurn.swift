@@ -79,9 +79,10 @@ struct StartTurn: Sendable {
 
     /// All that may fail comes before the first claim, which a start should not have for nothing. Nil if nothing is due.
     private func prepare() async throws -> (StartClaims, Content)? {
-        let (channel, isDue) = try await prospect()
+        let prospect = try await room.work.startProspect(of: activity.key)
+        let channel = prospect.channel
         // The channel wakes the rings when it is ready.
-        guard isDue, channel != nil || activity.delivery != .channel else { return nil }
+        guard prospect.isDue, channel != nil || activity.delivery != .channel else { return nil }
         guard let change = try await room.changes.stamped(activity.newest, under: lease) else { return nil }
         let alert = try await room.changes.startAlert(activity.key)
         let content = Content(
@@ -120,7 +121,7 @@ struct StartTurn: Sendable {
         /// How many batches were asked for.
         var asked = 0
         /// The end of the last batch.
-        var last = StartClaims.Place.beginning
+        var last = DueStart.Place.beginning
         /// Whether more starts may be due.
         var isDue = true
         /// Whether nothing more may begin.
@@ -213,21 +214,6 @@ struct StartTurn: Sendable {
         course.last = last
         course.open[number] = batch.repeatsAt ?? PGTimestamp(microseconds: .max)
         steps.addTask { try await .batch(number, send(batch, content, until: end)) }
-    }
-
-    /// Looks at the channel, and whether a start is due.
-    private func prospect() async throws -> (channel: APNSChannelID?, isDue: Bool) {
-        let results = try await room.database.pipeline([
-            """
-            SELECT \(unescaped: ChannelRows.mayStart)
-               AND \(unescaped: ActivitySnapshot.areStartsDue)
-            FROM activities AS a WHERE a.activity_key = \(activity.key)
-            """,
-            // Read last: a channel that was ready a moment ago is there now.
-            "SELECT apns_channel_id FROM channels WHERE activity_key = \(activity.key) AND state = 'ready'",
-        ])
-        let channel = try results[1].single(String?.self).flatMap { $0 }.map(APNSChannelID.init(stored:))
-        return (channel, try results[0].single(Bool.self) ?? false)
     }
 
     /// The claims of the batch are over at `end`, as ``OrchestratorSettings/uptime``.

@@ -14,12 +14,7 @@ struct VersionSettlement: Sendable {
 
     func run() async throws {
         let key = lease.activityKey
-        let rows = try await room.database.query(
-            """
-            SELECT app_version, is_withheld, decodes_from FROM activity_app_versions
-            WHERE activity_key = \(key) AND NOT is_settled AND \(lease.segment) <> ALL (settled_rings)
-            """
-        )
+        let rows = try await room.database.query(AppVersionRows.unsettled(of: key, ring: lease.segment))
         let unsettled = try rows.decoded(as: (String, Bool, Int64).self).map(AppVersionRows.Unsettled.init)
         guard !unsettled.isEmpty else { return }
         try await eachPage(after: range.after) { after, limit in

@@ -51,31 +51,16 @@ struct CatchUpTurn: Sendable {
     private func nextPage(_ limit: Int) async throws -> [Destination] {
         let first = progress.range.after
         let behind = max(place.key, first)
-        var page = try await self.page(after: behind, limit)
-        if page.isEmpty, behind > first { page = try await self.page(after: first, limit) }
+        var page = try await read(after: behind, limit)
+        if page.isEmpty, behind > first { page = try await read(after: first, limit) }
         place.key = page.count == limit ? page.last?.deviceKey ?? first : first
         return page
     }
 
-    /// A due card can decode the newest state, or is to be sent an end. It may not decode a state that came since, so
-    /// then this reads no card. An app version that decodes states again since then is settled first.
-    ///
-    /// The order and the bounds name all columns before the device. Only one index has that order, so the server cannot read
-    /// the cards of other rings to sort them.
-    private func page(after key: Int64, _ limit: Int) async throws -> [Destination] {
-        try await Destination.read(
-            """
-            SELECT \(unescaped: Destination.columns), \(unescaped: Destination.canDecode),
-                   \(unescaped: Destination.decodesFrom)
-            FROM subscriptions
-            WHERE (activity_key, mode, device_key) > (\(activity.key), 'token', \(key))
-              AND (activity_key, mode, device_key) <= (\(activity.key), 'token', \(progress.range.through))
-              AND state = 'due' AND due_at <= now()
-              AND EXISTS (SELECT FROM activities AS a WHERE a.activity_key = \(activity.key) AND a.revision = \(activity.newest))
-            ORDER BY activity_key, mode, device_key LIMIT \(limit)
-            """,
-            from: room.database
-        )
+    private func read(after key: Int64, _ limit: Int) async throws -> [Destination] {
+        let range = RingRange(after: key, through: progress.range.through)
+        let page = Destination.due(in: activity.key, range, ifNewestIs: activity.newest, limit: limit)
+        return try await Destination.read(page, from: room.database)
     }
 
     /// Who is sent which revision next, the older ones first: a fresh stamp of theirs comes before one of the newest.
@@ -90,15 +75,7 @@ struct CatchUpTurn: Sendable {
 
     private func barriers(for destinations: [Destination]) async throws -> [Revision] {
         guard let least = destinations.map(\.heardRevision).min() else { return [] }
-        let rows = try await room.database.query(
-            """
-            SELECT revision FROM changes
-            WHERE activity_key = \(activity.key) AND must_deliver AND revision > \(least)
-              AND revision <= \(activity.newest)
-            ORDER BY revision
-            """
-        )
-        return try rows.decoded(as: Int64.self)
+        return try await room.changes.barriers(activity.key, after: least, upTo: activity.newest)
     }
 
     private func send(_ revision: Revision, to destinations: [Destination], _ pushes: TokenPushes) async throws {

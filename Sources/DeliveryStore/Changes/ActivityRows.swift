@@ -2,6 +2,12 @@ package import Postgres
 
 /// The statements, and parts of them, that write `activities`.
 package enum ActivityRows {
+    /// The statement that holds an activity until the transaction ends: nobody else changes its row meanwhile, or accepts
+    /// a change.
+    package static func hold(_ activityKey: Int64) -> Query {
+        "SELECT FROM activities WHERE activity_key = \(activityKey) FOR NO KEY UPDATE"
+    }
+
     // MARK: Starts
 
     /// The statement that inserts activities, except those whose ids are taken. Those that do not start later are live

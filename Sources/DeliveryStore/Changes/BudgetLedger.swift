@@ -164,7 +164,7 @@ package struct BudgetLedger: Sendable {
     ) async throws -> PushPriority {
         // Read in a second statement, whose snapshot is younger than the lock.
         let results = try await connection.pipeline([
-            "SELECT FROM activities WHERE activity_key = \(activity.key) FOR NO KEY UPDATE",
+            ActivityRows.hold(activity.key),
             Self.selection(item, in: activity, for: budgetClass),
         ])
         let given = try Self.given(results[1])

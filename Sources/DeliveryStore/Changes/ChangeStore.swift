@@ -246,6 +246,44 @@ package struct ChangeStore: Sendable {
         return (carousel, merge(under: lease, after: carousel.sent, before: revision, into: revision))
     }
 
+    /// The statement that keeps an activity live, and its newest revision, until the transaction ends. It returns that
+    /// revision, and whether a change may still leave under its stamp: a send later than 30 s after it takes a fresh one
+    /// (promise 3).
+    package static func holdLive(_ key: Int64, sending change: ChangeToSend) -> Query {
+        """
+        SELECT a.revision, EXISTS (
+            SELECT FROM changes AS c
+            WHERE c.activity_key = a.activity_key AND c.revision = \(change.revision)
+              AND c.timestamp = \(change.timestamp)
+              AND clock_timestamp() - c.stamped_at <= \(Duration.seconds(Stamping.maximumAge)))
+        FROM activities AS a WHERE a.activity_key = \(key) AND a.state = 'live' FOR SHARE
+        """
+    }
+
+    /// The state that a change brought; nil if there is no such change.
+    package static func content(
+        of revision: Revision,
+        in key: Int64,
+        on connection: PostgresConnection
+    ) async throws -> CompactJSON? {
+        let rows = try await connection.query(
+            "SELECT content_state::text FROM changes WHERE activity_key = \(key) AND revision = \(revision)"
+        )
+        return try rows.single(String.self).map { CompactJSON(stored: Array($0.utf8)) }
+    }
+
+    /// The must-deliver changes after one revision and up to another, the oldest first.
+    package func barriers(_ key: Int64, after revision: Revision, upTo newest: Revision) async throws -> [Revision] {
+        let rows = try await database.query(
+            """
+            SELECT revision FROM changes
+            WHERE activity_key = \(key) AND must_deliver AND revision > \(revision) AND revision <= \(newest)
+            ORDER BY revision
+            """
+        )
+        return try rows.decoded(as: Int64.self)
+    }
+
     /// The newest alert of the changes after one revision and up to another.
     package func newestAlert(
         _ key: Int64,

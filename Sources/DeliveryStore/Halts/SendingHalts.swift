@@ -44,6 +44,20 @@ package final class SendingHalts: Sendable {
         self.logger = logger
     }
 
+    /// The time by the database's clock, in seconds since 1970, for a push that no segment is responsible for. Nil while
+    /// sending is halted.
+    package func timeUnlessHalted(_ scope: HaltScope) async throws -> Int64? {
+        let rows = try await database.query(
+            """
+            SELECT extract(epoch FROM clock_timestamp())::int8
+            WHERE NOT EXISTS (
+                SELECT FROM sending_halts
+                WHERE bundle_id = \(scope.app.rawValue) AND environment = \(scope.environment.rawValue)::apns_environment)
+            """
+        )
+        return try rows.single(Int64.self)
+    }
+
     // MARK: Watching
 
     /// Answers came; halts if there are too many rejections. `devices` are those that were rejected, as far as known.

@@ -32,7 +32,7 @@ extension DeliveryStore {
                 let starts: Int = try row.decode(at: AudienceStretch.extentColumns)
                 let results = try await connection.commit([
                     // The next statement sees what was committed before this.
-                    "SELECT FROM activities WHERE activity_key = \(lease.activityKey) FOR NO KEY UPDATE",
+                    ActivityRows.hold(lease.activityKey),
                     Self.completion(of: stretch, extent, under: lease),
                 ])
                 guard let progress = results[1].first else { throw LeaseLost() }

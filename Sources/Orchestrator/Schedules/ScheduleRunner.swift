@@ -176,7 +176,7 @@ struct ScheduleRunner: Service, CustomStringConvertible {
     func begin(activityKey: Int64, scheduleID: String, record: [Query] = []) async throws {
         try await orchestrator.database.withTransaction { connection in
             let results = try await connection.pipeline([
-                "SELECT FROM activities WHERE activity_key = \(activityKey) FOR NO KEY UPDATE",
+                ActivityRows.hold(activityKey),
                 """
                 WITH run AS (
                     \(part: ScheduleRows.run(scheduleID))

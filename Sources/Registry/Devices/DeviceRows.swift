@@ -25,6 +25,15 @@ package enum DeviceRows {
         "CROSS JOIN LATERAL (SELECT * FROM devices WHERE device_key = \(row).device_key FOR NO KEY UPDATE) AS d"
     }
 
+    /// The statement that holds devices in the order of their keys, until the transaction ends. It returns the keys of those
+    /// that are still there: none of them is deleted meanwhile. `againstReports`: reports and registrations of them wait.
+    package static func hold(_ deviceKeys: [Int64], againstReports: Bool = false) -> Query {
+        """
+        SELECT device_key FROM devices WHERE device_key = ANY(\(deviceKeys)) ORDER BY device_key
+        FOR \(unescaped: againstReports ? "NO KEY UPDATE" : "KEY SHARE")
+        """
+    }
+
     /// The statement that deletes the devices of a user. It returns their keys and ids, as ``TimelineErasure`` wants it.
     package static func deletion(of user: UserID, in app: BundleID) -> Query {
         "DELETE FROM devices WHERE bundle_id = \(app.rawValue) AND user_id = \(user.rawValue) RETURNING device_key, device_id"

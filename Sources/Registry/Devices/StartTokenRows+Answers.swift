@@ -1,6 +1,7 @@
 package import ActivityModel
 import Cards
 package import Postgres
+import Store
 
 extension StartTokenRows {
     /// A start token that APNs did not take.
@@ -23,10 +24,8 @@ extension StartTokenRows {
         }
     }
 
-    /// The part of a statement that stores what APNs says about start tokens for a type, to which starts of an activity
-    /// were sent. A token that was reported meanwhile is not touched.
-    ///
-    /// It returns `activity_key`, `device_key`, `state` and `reason`.
+    /// The statement that stores what APNs says about start tokens for a type, to which starts of an activity were sent. It
+    /// writes an event for each token that is dead. A token that was reported meanwhile is not touched.
     package static func failed(
         _ failures: [Failure],
         of typeName: ActivityTypeName,
@@ -34,16 +33,19 @@ extension StartTokenRows {
     ) -> Query {
         let failures = failures.sorted { $0.deviceKey < $1.deviceKey }
         return """
-            UPDATE start_tokens AS t
-            SET state = CASE WHEN \(unescaped: isContradicted) THEN t.state ELSE r.state::token_state END,
-                contradictions = t.contradictions + CASE WHEN \(unescaped: isContradicted) THEN 1 ELSE 0 END
-            FROM unnest(
-                \(failures.map(\.deviceKey)), \(failures.map { $0.token?.bytes }),
-                \(failures.map { $0.isDead ? "dead" : "rejected" }), \(failures.map(\.deadAt)), \(failures.map(\.reason))
-            ) AS r(device_key, token, state, dead_at, reason)
-            WHERE \(unescaped: Query.byKey("t", "r", "device_key"))
-              AND t.type_name = \(typeName.rawValue) AND t.token = r.token
-            RETURNING \(activityKey) AS activity_key, t.device_key, t.state, r.reason
+            WITH failed AS (
+                UPDATE start_tokens AS t
+                SET state = CASE WHEN \(unescaped: isContradicted) THEN t.state ELSE r.state::token_state END,
+                    contradictions = t.contradictions + CASE WHEN \(unescaped: isContradicted) THEN 1 ELSE 0 END
+                FROM unnest(
+                    \(failures.map(\.deviceKey)), \(failures.map { $0.token?.bytes }),
+                    \(failures.map { $0.isDead ? "dead" : "rejected" }), \(failures.map(\.deadAt)), \(failures.map(\.reason))
+                ) AS r(device_key, token, state, dead_at, reason)
+                WHERE \(unescaped: Query.byKey("t", "r", "device_key"))
+                  AND t.type_name = \(typeName.rawValue) AND t.token = r.token
+                RETURNING \(activityKey) AS activity_key, t.device_key, t.state, r.reason
+            )
+            \(unescaped: EventRows.tokenDeath(of: .start, from: "failed", where: "r.state = 'dead'"))
             """
     }
 

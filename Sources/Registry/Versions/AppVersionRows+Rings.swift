@@ -16,6 +16,14 @@ extension AppVersionRows {
         }
     }
 
+    /// The statement that reads the rows which a ring has still to settle, for ``Unsettled``.
+    package static func unsettled(of activityKey: Int64, ring: Int16) -> Query {
+        """
+        SELECT app_version, is_withheld, decodes_from FROM activity_app_versions
+        WHERE activity_key = \(activityKey) AND NOT is_settled AND \(ring) <> ALL (settled_rings)
+        """
+    }
+
     /// The statement that says that rows are settled for a ring. Rows that were changed again meanwhile stay unsettled.
     /// The last ring says that it is settled for all.
     package static func settlement(_ rows: [Unsettled], of activityKey: Int64, ring: Int16) -> Query {

@@ -2,6 +2,11 @@ package import Postgres
 
 // Several rings of one activity.
 extension SegmentRows {
+    /// The statement that counts the rings of an activity.
+    package static func ringCount(of activityKey: Int64) -> Query {
+        "SELECT count(*) FROM segments WHERE activity_key = \(activityKey) AND segment >= 0"
+    }
+
     /// The statement that divides a leased ring. The ring keeps the device keys up to the first cut. Each new ring
     /// takes the keys up to the next cut, and the last ring those up to `last`. It returns the numbers of the new
     /// rings, or no row if the lease is lost.

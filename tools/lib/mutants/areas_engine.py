@@ -98,7 +98,7 @@ walks.expression("served-is-passed", CAROUSEL, "min(revision, upcoming - 1)", "m
 walks.expression("served-settles-all", CAROUSEL, "settled < begun ? settled : nil", "nil")
 
 rings = Area("rings", "^DeliveryTests[.](Ring|Merge|Division|ReportedAlert)")
-rings.query("due-cards-ride", "Delivery/Rings/RingAhead.swift", "state = 'riding'", "state IN ('riding', 'due')")
+rings.query("due-cards-ride", "Cards/Rings/RingSlice.swift", "state = 'riding'", "state IN ('riding', 'due')")
 rings.expression("old-slices-leave", "Delivery/Rings/RingAhead.swift", "now - readAt > Self.maximumAge", "false")
 rings.expression("walks-on-over-the-end", "Delivery/Rings/RingWalk.swift", "look.mayGoOn", "true")
 WINDOW = "Delivery/Rings/RingWindow.swift"
@@ -146,7 +146,7 @@ endings.expression("broadcast-after-the-end", TURN, "try await room.segments.may
                    at="try await room.segments.mayGoOn(lease, with: activity, isFirst: true) else { return nil }")
 endings.expression("late-push-after-the-end", "Delivery/Sending/TokenPushes.swift",
                    "try await room.segments.mayGoOn(lease, with: activity, isFirst: start == 0)", "true")
-endings.query("start-after-the-end", "Delivery/Starts/StartClaims.swift", " AND a.state = 'live'", "")
+endings.query("start-after-the-end", "DeliveryStore/Changes/ChangeStore.swift", " AND a.state = 'live'", "")
 endings.expression("content-for-those-who-cannot-decode", "Delivery/Sending/TokenPushes.swift", "!push.destination.canDecode", "false")
 
 starts = Area(
@@ -154,11 +154,11 @@ starts = Area(
     "^DeliveryTests[.](Start|Reported|Fallback|Enrolment|Rotation|Boarding)|"
     "^IntakeTests[.]Start"
 )
-CLAIMS = "Delivery/Starts/StartClaims.swift"
-starts.string("waiting-card-is-a-report", CLAIMS, "card.state <> 'waiting_for_token' AND ", "")
-starts.query("devices-are-not-locked", CLAIMS, "FOR NO KEY UPDATE OF s, d SKIP LOCKED", "FOR NO KEY UPDATE OF s SKIP LOCKED")
+DUE_START = "DeliveryStore/Starts/DueStart.swift"
+starts.string("waiting-card-is-a-report", DUE_START, "card.state <> 'waiting_for_token' AND ", "")
+starts.query("devices-are-not-locked", DUE_START, "FOR NO KEY UPDATE OF s, d SKIP LOCKED", "FOR NO KEY UPDATE OF s SKIP LOCKED")
 starts.query("renewal-stays", "Cards/Starts/StartRows+Claims.swift", "renewed = false", "renewed = s.renewed")
-starts.query("old-stamp-starts", CLAIMS, "clock_timestamp() - c.stamped_at <= ", "clock_timestamp() - clock_timestamp() <= ")
+starts.query("old-stamp-starts", "DeliveryStore/Changes/ChangeStore.swift", "clock_timestamp() - c.stamped_at <= ", "clock_timestamp() - clock_timestamp() <= ")
 STARTS = "Delivery/Starts/StartTurn.swift"
 starts.expression("repeats-what-is-on-its-way", STARTS, "course.open.values.min()", "nil")
 starts.expression("batches-wait-for-no-answer", STARTS, "course.open.count < Self.batchesAtOnce", "true")
@@ -253,7 +253,7 @@ failures.expression("old-alert-makes-a-body-too-large", "Delivery/Sending/Outgoi
 
 continuations = Area("continuations", "^DeliveryTests[.]Continuation")
 CONTINUATIONS = "Cards/Continuations.swift"
-PROSPECT = "Delivery/Cards/ContinuationProspect.swift"
+PROSPECT = "Cards/Continuations/ContinuationProspect.swift"
 continuations.query("registration-brings-no-look", CONTINUATIONS, "SET check_at = clock_timestamp()", "SET check_at = s.check_at")
 continuations.expression("pauses-do-not-grow", CONTINUATIONS, "max(shortestPause, .microseconds(waited / 2))", "shortestPause")
 continuations.query("dead-start-token-is-hoped-for", PROSPECT, "t.state <> 'dead'", "true")

@@ -1,11 +1,9 @@
 import ActivityModel
-import Cards
-import DeliveryStore
-import Postgres
-import Store
+package import Postgres
+package import Store
 
 /// Whether the continuation of a card can be begun, once the card is old enough.
-enum ContinuationProspect: Sendable, Hashable {
+package enum ContinuationProspect: Sendable, Hashable {
     /// As far as this can be told, it can.
     case open
     /// The app reported the card a short time ago. It can when so much time has passed.
@@ -22,7 +20,7 @@ extension ContinuationProspect {
     ///
     /// A registration that this does not see is committed later. It then waits for the locks and has the cards looked at
     /// again (``Continuations/lookAgain(deviceKeys:)``). So no new start token is missed.
-    static func read(
+    package static func read(
         _ cards: [CardKey],
         on connection: PostgresConnection
     ) async throws -> [CardKey: ContinuationProspect] {

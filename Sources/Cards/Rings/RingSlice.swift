@@ -1,32 +1,33 @@
-import APNSTransport
-import ActivityModel
-import Cards
-import DeliveryStore
-import Postgres
+package import APNSTransport
+package import ActivityModel
+package import Postgres
+package import Store
 
 /// The next destinations of a ring, in the order of their device keys: as many as leave under one look.
 ///
 /// Kept by columns, and the tokens in the one piece of memory that the transport sends from, because a walk comes by a
 /// million of them.
-struct RingSlice: Sendable {
-    private(set) var deviceKeys: [Int64] = []
-    private(set) var tokens = TokenBuffer()
+package struct RingSlice: Sendable {
+    package private(set) var deviceKeys: [Int64] = []
+    package private(set) var tokens = TokenBuffer()
     /// Tries in a row that failed.
-    private(set) var failures: [Int16] = []
-    private(set) var traits: [Trait] = []
+    private var failures: [Int16] = []
+    private var traits: [Trait] = []
+
+    package init() {}
 
     /// The traits that decide in which form a destination gets the change.
-    struct Trait: Hashable, Sendable {
+    package struct Trait: Hashable, Sendable {
         /// Budget class: the device allows frequent pushes.
-        let frequent: Bool
+        package let frequent: Bool
         /// It is to hear the alert that is carried around.
-        let hears: Bool
+        package let hears: Bool
     }
 
-    var count: Int { deviceKeys.count }
+    package var count: Int { deviceKeys.count }
 
     /// The place that the refusal of one of them concerns.
-    func place(_ index: Int, heardIfRefused: Revision) -> PushExceptions.Place? {
+    package func place(_ index: Int, heardIfRefused: Revision) -> PushExceptions.Place? {
         guard let token = PushToken(hex: String(decoding: tokens[index], as: UTF8.self)) else { return nil }
         return PushExceptions.Place(
             deviceKey: deviceKeys[index],
@@ -37,7 +38,7 @@ struct RingSlice: Sendable {
     }
 
     /// The parts that get the same form. Nearly always that is all of it.
-    var parts: [(trait: Trait, slice: RingSlice)] {
+    package var parts: [(trait: Trait, slice: RingSlice)] {
         guard let first = traits.first else { return [] }
         if traits.allSatisfy({ $0 == first }) { return [(first, self)] }
         return Trait.all.compactMap { trait in
@@ -63,12 +64,33 @@ extension RingSlice.Trait {
 }
 
 extension RingSlice {
-    /// The columns of `subscriptions` that ``append(_:of:)`` reads, in their order. The next column must say whether
-    /// the alert is news to the destination.
-    static let columns = "device_key, update_token, failures, frequent"
+    /// The statement that reads destinations which ride on a ring, in the order of their keys, for ``append(_:of:)``.
+    ///
+    /// - Parameters:
+    ///   - activityKey: The activity of the ring.
+    ///   - range: The keys of the devices behind the first of the range, up to its last.
+    ///   - revision: Only cards that do not certainly have this revision.
+    ///   - alert: The revision of the alert that is carried around; nil if none is.
+    ///   - count: How many at most.
+    package static func selection(
+        of activityKey: Int64,
+        in range: RingRange,
+        without revision: Revision,
+        alert: Revision?,
+        limit count: Int
+    ) -> Query {
+        """
+        SELECT device_key, update_token, failures, frequent, coalesce(known_revision < \(alert), false)
+        FROM subscriptions
+        WHERE activity_key = \(activityKey) AND mode = 'token' AND state = 'riding'
+          AND device_key > \(range.after) AND device_key <= \(range.through) AND known_revision < \(revision)
+        -- A constant: a plan for any number of rows would sort them.
+        ORDER BY device_key LIMIT \(unescaped: "\(count)")
+        """
+    }
 
-    /// Adds the destination that a row tells of.
-    mutating func append(_ index: Int, of rows: Rows) throws {
+    /// Adds the destination that a row of the ``selection(of:in:without:alert:limit:)`` tells of.
+    package mutating func append(_ index: Int, of rows: Rows) throws {
         let row = rows[index]
         let isToken = rows.withBytes(row: index, column: 1) { bytes in
             bytes.withUnsafeBytes { tokens.append(bytes: $0.bindMemory(to: UInt8.self).span) }

@@ -1,0 +1,20 @@
+package import Postgres
+
+extension SubscriptionRows {
+    /// The statement that bounds the next page of the cards that ride on a ring, for ``KeyPages``.
+    package static func boundOfRiders(
+        of activityKey: Int64,
+        after: Int64,
+        through: Int64,
+        limit: Int
+    ) -> Query {
+        """
+        SELECT max(device_key), count(*) FROM (
+            SELECT device_key FROM subscriptions
+            WHERE activity_key = \(activityKey) AND mode = 'token' AND state = 'riding'
+              AND device_key > \(after) AND device_key <= \(through)
+            ORDER BY device_key LIMIT \(limit)
+        ) AS page
+        """
+    }
+}
