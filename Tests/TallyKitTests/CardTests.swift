@@ -263,6 +263,16 @@ struct CardTests {
         #expect(news == [.card(CardNews(card: "card-2", reach: .channel("Y2hhbm5lbA=="), revision: 3))])
     }
 
+    @Test("before iOS 18 a card has an update token, whatever channel the app names", arguments: ["16.2", "17.6.1"])
+    func noChannel(osVersion: String) {
+        var life = Life.settled()
+        life.launch(osVersion: osVersion)
+        life.answerAll()
+        life.handle(.starting(activity: "final", AppStart(channel: "Y2hhbm5lbA==", revision: 3)))
+        life.appear("card-1", token: "aa")
+        #expect(life.reportedCard == CardNews(card: "card-1", reach: .token("aa"), revision: 3))
+    }
+
     @Test("a pending card is reported with its token as pending, and once more when it has begun")
     func pending() {
         var life = Life.settled()

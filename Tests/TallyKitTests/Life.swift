@@ -42,8 +42,12 @@ struct Life {
         return life
     }
 
-    mutating func launch(environment: String = "production", appVersion: String = "2.10") {
-        handle(.launched(PhoneFacts(environment: environment, osVersion: "18.1", appVersion: appVersion)))
+    mutating func launch(
+        environment: String = "production",
+        osVersion: String = "18.1",
+        appVersion: String = "2.10"
+    ) {
+        handle(.launched(PhoneFacts(environment: environment, osVersion: osVersion, appVersion: appVersion)))
     }
 
     /// The process ends at once, and the app is launched again.

@@ -11,6 +11,9 @@ package struct PhoneFacts: Codable, Hashable, Sendable {
     /// The push-to-start tokens by activity type, as hex text.
     package var startTokens: [String: String] = [:]
 
+    /// Whether a card can listen to a channel: since iOS 18.
+    var knowsChannels: Bool { osVersion.split(separator: ".").first.flatMap { Int($0) }.map { $0 >= 18 } ?? true }
+
     package init(environment: String, osVersion: String, appVersion: String) {
         self.environment = environment
         self.osVersion = osVersion

@@ -99,7 +99,10 @@ package struct Machine: Sendable {
         case .card(let card): see(card, at: now, &actions)
         case .content(let card, let revision):
             show(revision, on: card, since: isWatching(at: now) ? now : nil, at: now)
-        case .starting(let activity, let start): memory.starting[activity] = start
+        case .starting(let activity, var start):
+            // An older iOS gives the card an update token instead.
+            if memory.facts?.knowsChannels == false { start.channel = nil }
+            memory.starting[activity] = start
         case .notStarted(let activity): memory.starting[activity] = nil
         case .ending(let card):
             see(card, at: now, &actions)

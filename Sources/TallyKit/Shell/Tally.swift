@@ -80,7 +80,7 @@ public final class Tally {
     ///   - attributes: What does not change.
     ///   - content: The state that your backend sent to Tally.
     ///   - revision: Its revision, from Tally's answer to your backend; 0 if you do not know it.
-    ///   - channel: Apple's id of the activity's channel (iOS 18). Nil: the card has an update token.
+    ///   - channel: Apple's id of the activity's channel. Without it, and before iOS 18, the card has an update token.
     /// - Returns: The card.
     /// - Throws: What ActivityKit throws, such as too many cards.
     public func start<Attributes: TallyAttributes>(

@@ -7,7 +7,8 @@ public protocol TallyAttributes: ActivityAttributes, Sendable where ContentState
     /// names as `id_attribute`.
     var tallyID: String { get }
 
-    /// The name under which the type is registered with Tally. Default: the name of the struct.
+    /// The name under which the type is registered with Tally. It is the name of the struct, because iOS finds the struct by that
+    /// name when a push starts a card. Implement it only if no card of the type is started by push.
     static var tallyType: String { get }
 }
 
