@@ -96,9 +96,7 @@ package final class RoutineUpdate: Sendable {
               SELECT FROM changes AS n WHERE n.activity_key = a.activity_key AND n.revision > s.completed_revision
                 AND n.revision < a.revision AND NOT \(isStateAlone("n"))
           ))
-          AND NOT EXISTS (
-              SELECT FROM sending_halts AS h WHERE h.bundle_id = a.bundle_id AND h.environment = a.environment
-          )
+          AND \(SegmentStore.isNotHalted)
         """
 
     /// An SQL condition: nothing about a change asks for more than its state to be sent soon.
