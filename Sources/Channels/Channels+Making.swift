@@ -3,9 +3,9 @@ package import APNSTransport
 package import ActivityModel
 import Logging
 import Postgres
+import ServiceLifecycle
 import Store
 import Synchronization
-import Waiting
 
 extension Channels {
     /// Has Apple make a channel, and stores it. `body` gets a function that asks Apple, calls it once, and stores the
@@ -55,21 +55,17 @@ extension Channels {
     ///   - environment: The environment of the activity.
     ///   - storage: What the channel stores.
     ///   - identity: The key that signs the request.
-    ///   - wait: Waits for the answer to the request that it gets.
     /// - Returns: The channel, or Apple's refusal.
-    /// - Throws: `CancellationError` if the task is cancelled before Apple is asked.
+    /// - Throws: `CancellationError` if the daemon stops, or the task is cancelled, before Apple is asked.
     package func makeForActivity(
         _ app: BundleID,
         _ environment: APNSEnvironment,
         _ storage: ChannelStorage,
-        signing identity: SigningIdentity,
-        by wait: @escaping @Sendable (() async -> ChannelCreationOutcome) async -> ChannelCreationOutcome
+        signing identity: SigningIdentity
     ) async throws -> ChannelCreationOutcome {
-        try await requests.pass {
-            try Task.checkCancellation()
-            return await Task {
-                await wait { await ask(app, environment, storage, signing: identity) }
-            }.value
+        try await requests.pass(of: HaltScope(app: app, environment: environment)) {
+            guard !Task.isCancelled, !Task.isShuttingDownGracefully else { throw CancellationError() }
+            return await Task { await ask(app, environment, storage, signing: identity) }.value
         }
     }
 

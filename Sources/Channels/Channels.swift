@@ -27,10 +27,7 @@ package struct Channels: Sendable {
     let gauges: ChannelGauges
     /// Connections that wait for Apple with a transaction.
     let heldConnections: HeldConnections
-    /// Limits how many requests to Apple for channels of activities run at the same time. Making a channel is not
-    /// idempotent. A request that waits at Apple past its deadline is repeated, and then nobody knows the channel of
-    /// the first one.
-    let requests = Turnstile(width: 32)
+    let requests = ChannelRequests()
     let deletions: AsyncStream<Void>
     let losses: AsyncStream<Void>
     let wake: @Sendable () -> Void

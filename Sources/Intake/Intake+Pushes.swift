@@ -82,13 +82,14 @@ private struct PushDestinations {
         case .device(let id):
             let query: Query = """
                 SELECT device_key, environment::text, device_token FROM devices
-                WHERE bundle_id = \(app.rawValue) AND device_id = \(id.rawValue)
+                WHERE bundle_id = \(app.rawValue) AND device_id = \(id.rawValue) FOR KEY SHARE
                 """
             return try await read(query, "the device", on: connection)
         case .user(let id):
             let query: Query = """
                 SELECT device_key, environment::text, device_token FROM devices
                 WHERE bundle_id = \(app.rawValue) AND user_id = \(id.rawValue) ORDER BY device_key
+                FOR KEY SHARE
                 """
             return try await read(query, "the user", on: connection)
         }

@@ -31,6 +31,25 @@ struct EnrolmentTests {
         return world.recorder.take().filter { $0.event == "start" }.map(\.destination).sorted()
     }
 
+    @Test("A device that is deleted while it is enrolled gets no start, and that is no error")
+    func deletedDevice() async throws {
+        try await withWorld { world in
+            try await register(1...2, in: world)
+            try await world.start(to: Audience(allOfType: true))
+            let keys = try await world.database.query("SELECT device_key FROM devices ORDER BY device_key")
+                .decoded(as: Int64.self)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                try await world.database.withTransaction { connection in
+                    _ = try await connection.query("DELETE FROM devices WHERE device_id = 'd1'")
+                    group.addTask { try await world.orchestrator.deliveryStore.enrol(deviceKeys: keys) }
+                    try await world.someoneWaits()
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await sent(in: world) == ["5a02"])
+        }
+    }
+
     @Test(
         "The first of a large audience are started while the last are still to be made starts",
         arguments: [false, true]

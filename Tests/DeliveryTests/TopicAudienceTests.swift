@@ -248,10 +248,25 @@ struct TopicAudienceTests {
             _ = world.recorder.take()
             try await follow("psv", user: "ada", in: world)
             try await follow("ajax", user: "ada", in: world)
+            try await world.database.withConnection { connection in
+                try await connection.executeScript(
+                    """
+                    CREATE TABLE steps (name text, transaction xid8);
+                    CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$
+                    BEGIN INSERT INTO steps VALUES (TG_TABLE_NAME, pg_current_xact_id()); RETURN NULL; END $$;
+                    CREATE TRIGGER forgotten AFTER DELETE ON subscriptions FOR EACH ROW EXECUTE FUNCTION note();
+                    CREATE TRIGGER wanted AFTER UPDATE ON starts FOR EACH ROW
+                        WHEN (OLD.state = 'cancelled' AND NEW.state = 'pending') EXECUTE FUNCTION note();
+                    """
+                )
+            }
             try await world.settle()
             let pushes = world.recorder.take()
             #expect(pushes.map(\.destination) == ["aa01", "5a01"])
             #expect(pushes.map(\.event) == ["end", "start"])
+            // Both at once: whatever fails, the new card is not forgotten.
+            #expect(try await world.number("SELECT count(*) FROM steps") == 2)
+            #expect(try await world.number("SELECT count(DISTINCT transaction) FROM steps") == 1)
         }
     }
 

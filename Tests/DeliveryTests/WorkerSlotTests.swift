@@ -157,6 +157,38 @@ struct WorkerSlotTests {
     }
 
     @Test(
+        "While nobody answers in the sandbox who asks for a channel, what goes to production leaves as ever"
+    )
+    func silentChannels() async throws {
+        try await withWorld(settings: Self.settings, isAlive: true) { world in
+            let silent = 60
+            try await world.addSandbox()
+            let gate = world.recorder.close(.sandbox)
+            try await withThrowingTaskGroup { tasks in
+                let services = ServiceGroup(services: world.orchestrator.services, logger: world.orchestrator.logger)
+                tasks.addTask { try await services.run() }
+                for number in 10..<10 + silent {
+                    try await world.start("s\(number)") {
+                        $0.environment = .sandbox
+                        $0.delivery = .channel
+                    }
+                }
+                // So many are asked for at a time; the others wait.
+                await gate.arrivals(32)
+                try await world.start()
+                try await world.follow("phone", token: "aa01", known: 1)
+                for score in Int64(1)...5 {
+                    try await world.update(score: score)
+                    await world.recorder.wait { $0.contains { $0.destination == "aa01" && $0.score == score } }
+                }
+                gate.open()
+                await services.triggerGracefulShutdown()
+                try await tasks.waitForAll()
+            }
+        }
+    }
+
+    @Test(
         "A worker that has worked for long gives its segment back between two turns, due behind the others, if it takes a place from them",
         arguments: [1, 2]
     )

@@ -122,7 +122,7 @@ package final class Recorder: PushSender {
         return gate
     }
 
-    /// Lets every push to an environment wait at a gate, after it was written down.
+    /// Lets every push to an environment, and every wish for a channel there, wait at a gate, after it was written down.
     package func close(_ environment: APNSEnvironment) -> Gate {
         let gate = Gate()
         state.withLock { $0.gateOfPlace = (environment, gate) }
@@ -246,14 +246,12 @@ package final class Recorder: PushSender {
         storage: ChannelStorage
     ) async -> ChannelCreationOutcome {
         let (outcome, gate) = state.withLock { state -> (ChannelCreationOutcome, Gate?) in
-            if !state.creations.isEmpty {
-                let outcome = state.creations.removeFirst()
-                return (outcome, state.gate)
-            }
+            let gate = state.takeGate(for: [], in: environment)
+            if !state.creations.isEmpty { return (state.creations.removeFirst(), gate) }
             state.created += 1
             let id = APNSChannelID(stored: "channel\(state.created)")
             state.channels.append(id)
-            return (.created(id), state.gate)
+            return (.created(id), gate)
         }
         await gate?.pass()
         return outcome

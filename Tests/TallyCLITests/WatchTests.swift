@@ -15,7 +15,9 @@ struct WatchTests {
         pending: Int = 0,
         starting: Int = 0,
         waiting: Int = 0,
-        enrolling: Bool = false
+        enrolling: Bool = false,
+        failed: Int = 0,
+        withheld: Int = 0
     ) -> ActivityResource {
         var progress = DeliveryProgress()
         progress.destinations = current + pending
@@ -25,6 +27,8 @@ struct WatchTests {
         var starts = StartProgress()
         starts.pending = starting
         starts.enrolling = enrolling
+        starts.failed = failed
+        starts.withheld = withheld
         return ActivityResource(
             activityID: ActivityID(stored: "final"),
             type: ActivityTypeName(stored: "Game"),
@@ -89,6 +93,20 @@ struct WatchTests {
         #expect(!Self.activity(.live).text.contains("adding"))
         _ = watch.take(Self.activity(.live))
         #expect(watch.isOver)
+    }
+
+    @Test("it is a failure that no phone has the newest state because starts failed, and the line counts them")
+    func failedStarts() throws {
+        var watch = ActivityWatch(untilCurrent: true)
+        let look = watch.take(Self.activity(.live, current: 0, failed: 130, withheld: 2))
+        #expect(watch.isOver)
+        #expect(watch.failure?.hasPrefix("No phone has it: 130 starts failed, 2 are withheld.") == true)
+        let text = try #require(look).text(at: Date(timeIntervalSince1970: 0), style: Style(isColoured: false))
+        #expect(text.hasSuffix("0 of 0 current, 2 starts withheld, 130 starts failed"))
+        _ = watch.take(Self.activity(.live, current: 1, failed: 130))
+        #expect(watch.isOver && watch.failure == nil)
+        _ = watch.take(Self.activity(.live, current: 0))
+        #expect(watch.isOver && watch.failure == nil)
     }
 
     @Test("a line says how far the newest state has come, and what is in the way")

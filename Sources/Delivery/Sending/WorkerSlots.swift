@@ -158,10 +158,10 @@ final class WorkerSlot: Sendable {
 /// The slot of whoever works; nil where no worker does.
 extension WorkerSlot? {
     /// Waits for an answer of APNs.
-    func awaiting<Answer: Sendable>(_ answer: () async -> Answer) async -> Answer {
-        guard let slot = self else { return await answer() }
+    func awaiting<Answer: Sendable>(_ answer: () async throws -> Answer) async rethrows -> Answer {
+        guard let slot = self else { return try await answer() }
         slot.move(1)
         defer { slot.move(-1) }
-        return await answer()
+        return try await answer()
     }
 }

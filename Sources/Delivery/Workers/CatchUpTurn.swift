@@ -145,27 +145,30 @@ struct CatchUpTurn: Sendable {
                 to: leaving.map { TokenPushes.Push($0, alert: nil, heardIfRefused: $0.heardRevision) },
                 fixedPriority: PriorityRule.end.priority
             )
+        // A user who followed again meanwhile still had this card then, and was not enrolled.
+        let deviceKeys = begun.map(\.deviceKey)
+        let enrolment = DeliveryStore.enrolment(ofForgotten: deviceKeys, in: activity.key)
         try await store(
             exceptions.statements
-                + [Destination.forget(begun, settled: exceptions.settled(of: begun), activity.key)],
-            of: begun
+                + [Destination.forget(begun, settled: exceptions.settled(of: begun), activity.key)] + enrolment.after,
+            of: begun,
+            after: enrolment.before
         )
-        // A user who followed again meanwhile still had this card then, and was not enrolled. So enrol now, in a
-        // transaction of its own: starts are locked before cards, and it sees everybody who followed before it began.
-        try await seeingDeletions {
-            try await room.work.enrol(deviceKeys: begun.map(\.deviceKey), in: activity.key, isReport: false)
-        }
+        // Whoever has followed since that statement, and before the commit, still saw this card.
+        try await room.work.enrol(deviceKeys: deviceKeys, in: activity.key, isReport: false)
     }
 
     /// A worker that was paused past its lease stores nothing: its successor has read the rows and acts on them.
     ///
     /// With a `change`, records that it was sent to somebody. Revisions that the ring passed before, while nobody rode,
-    /// are merged into it. Changes are locked before cards, as everybody does who stores what a ring has sent.
+    /// are merged into it. Changes are locked before cards, as everybody does who stores what a ring has sent. The `locks`
+    /// come between them.
     private func store(
         _ statements: [Query],
         of destinations: [Destination],
         with change: ChangeToSend? = nil,
-        alertStamp: Timestamp? = nil
+        alertStamp: Timestamp? = nil,
+        after locks: [Query] = []
     ) async throws {
         let cards = destinations.map { CardKey(activityKey: activity.key, deviceKey: $0.deviceKey) }
         var carousel = progress.carousel
@@ -179,7 +182,7 @@ struct CatchUpTurn: Sendable {
             carousel.served(revision)
         }
         try await room.segments.store(
-            [.planningOnce] + changes + CardKey.hold(cards) + statements,
+            [.planningOnce] + changes + locks + CardKey.hold(cards) + statements,
             alertStamp: alertStamp,
             carousel == progress.carousel ? nil : carousel,
             under: lease

@@ -11,17 +11,15 @@ extension SegmentGroup {
     /// find.
     func make(_ wanted: ChannelToMake) async throws -> SmallSegment.Answer {
         let identity = try await room.signing.identity(of: wanted.app, wanted.environment)
-        let slot = slot
-        @Sendable func waiting(_ ask: () async -> ChannelCreationOutcome) async -> ChannelCreationOutcome {
-            await slot.awaiting(ask)
+        // Where Apple is silent, most wait to be asked for.
+        let outcome = try await slot.awaiting {
+            try await room.channels.makeForActivity(
+                wanted.app,
+                wanted.environment,
+                wanted.storage,
+                signing: identity
+            )
         }
-        let outcome = try await room.channels.makeForActivity(
-            wanted.app,
-            wanted.environment,
-            wanted.storage,
-            signing: identity,
-            by: waiting
-        )
         return switch outcome {
         case .created(let apnsID): .made(MadeChannel(wanted: wanted, apnsID: apnsID, identity: identity))
         case .failed(let outcome): .notMade(outcome)

@@ -212,6 +212,9 @@ struct SegmentGroup: Sendable {
             case (.channel(let wanted), .notMade(let outcome)): try await settle(wanted, outcome)
             case (.channel, _): break  // no such answer, or complete
             }
+        } catch is CancellationError {
+            // The daemon stops, and has not asked for the channel.
+            await giveBack([answered.segment.lease])
         } catch {
             let worker = SegmentWorker(room: room, slot: slot, lease: answered.segment.lease)
             await worker.failed(error)

@@ -1,6 +1,7 @@
 import ActivityModel
 import Cards
 package import Postgres
+import Registry
 package import Store
 
 extension DeliveryStore {
@@ -110,13 +111,26 @@ extension DeliveryStore {
     ) async throws {
         guard !deviceKeys.isEmpty else { return }
         let enrolment = Self.enrolment(of: deviceKeys, in: activityKey, isReport: isReport)
-        let before: [Query] = [.planningOnce] + statements
+        // A device that is deleted meanwhile is gone before the statements that refer to it, or goes after this transaction.
+        let before: [Query] = [.planningOnce, DeviceRows.hold(deviceKeys)] + statements
         // After the starts, in the order in which everybody locks them.
         let after = isReport ? [Continuations.lookAgain(deviceKeys: deviceKeys)] : []
         let rows = try await database.withYieldingTransaction { connection in
             try await connection.commit(before + [enrolment] + after)
         }
         if let count = try rows[before.count].single(Int64.self), count > 0 { wakeUps.signal() }
+    }
+
+    /// The statements for devices whose cards the transaction forgets: whoever is wanted again is started again. They stand
+    /// before and after the statements that lock and forget the cards.
+    package static func enrolment(
+        ofForgotten deviceKeys: [Int64],
+        in activityKey: Int64
+    ) -> (before: [Query], after: [Query]) {
+        (
+            [DeviceRows.hold(deviceKeys), StartRows.hold(deviceKeys, in: activityKey)],
+            [enrolment(of: deviceKeys, in: activityKey, isReport: false)]
+        )
     }
 
     /// The starts of those whom the `wanted` of an ``enrolment`` can reach, and that they have no card or start of yet.

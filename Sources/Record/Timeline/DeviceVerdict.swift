@@ -39,6 +39,7 @@ enum DeviceVerdict {
         case .live where device.isWanted && device.obstacle != nil:
             // What can be sent nothing has no start on record.
             return StartVerdict(story: story, start: .init(state: .withheld, reason: device.obstacle)).verdict
+        case .live where device.isWanted && story.activity.isHalted: return .halted
         case .live where device.isWanted:
             return Verdict("start_pending", "The device is in the audience, and its start is about to be prepared.")
         case .live:

@@ -8,7 +8,7 @@ extension Record {
     /// The story of an activity, or of one device's or one user's part in it, with a verdict. The newest entries come
     /// first. For a user the entries are those of all devices, and the verdict is on the activity.
     ///
-    /// The verdict on an activity is read after the entries, so it may know a moment more. An unknown device is not
+    /// The verdict on an activity is read after the entries, so it may know a moment more. An unknown device or user is not
     /// refused: that it is unknown is the answer.
     ///
     /// - Throws: 404 for an unknown activity; 422 for a cursor of another list, and for a device and a user.
@@ -22,17 +22,19 @@ extension Record {
         if device != nil, user != nil {
             throw Problem.invalidRequest("'device_id' and 'user_id' exclude each other.")
         }
-        let (subject, budget, entries, story) = try await database.withConnection { connection in
+        let (subject, budget, entries, story, isUnknownUser) = try await database.withConnection { connection in
             let subject = try await TimelineSubject.read(app, id, device, on: connection)
             let budget = try await Self.budget(of: subject, on: connection)
             let devices = try await Self.devices(of: subject, user, on: connection)
             let entries = try await TimelineEntries(subject: subject, devices: devices, page: page).read(on: connection)
             let story = device == nil ? nil : try await DeviceStory.read(subject, on: connection)
-            return (subject, budget, entries, story)
+            return (subject, budget, entries, story, user != nil && devices?.keys.isEmpty == true)
         }
         let verdict =
             if let story {
                 DeviceVerdict.of(story)
+            } else if isUnknownUser {
+                Verdict("unknown_user", "No device of this user is registered for this app.")
             } else {
                 ActivityVerdict.of(try await activity(app, id), isHalted: subject.activity.isHalted)
             }

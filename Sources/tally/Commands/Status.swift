@@ -75,7 +75,7 @@ struct StatusReport: Presentable {
                 app: app,
                 live: Count(live),
                 destinations: live.items.map(\.progress.destinations).reduce(0, +),
-                pending: live.items.map(\.progress.pending).reduce(0, +),
+                pending: live.items.map { $0.progress.pending + $0.starts.pending }.reduce(0, +),
                 failed: Count(failed),
                 halted: halts.map(\.environment.rawValue)
             )

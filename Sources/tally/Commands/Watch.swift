@@ -13,7 +13,7 @@ extension Activities {
                 Stops when the activity has ended and every phone has heard of it. With --until-current, stops when every \
                 phone has the newest state. Keeps trying while the server is away.
 
-                Exit codes: 0 that came, 2 it did not come within --timeout. With --json, each line is an activity as \
+                Exit codes: 0 that came, 1 no phone can get it, 2 it did not come within --timeout. With --json, each line is an activity as \
                 `activities show --json` prints it.
                 """,
             examples: "tally activities watch match-1 --until-current --timeout 1m"
@@ -99,7 +99,11 @@ private struct Watching: Sendable {
             if let news = watch.take(activity) {
                 session.show(line: news.text(at: Date(), style: .standard), json: activity.json)
             }
-            if watch.isOver { return }
+            if watch.isOver {
+                guard let failure = watch.failure else { return }
+                Terminal.printError(failure)
+                throw ExitCode.failure
+            }
             try await ContinuousClock().sleep(for: Self.pause)
         }
     }
@@ -123,6 +127,15 @@ struct ActivityWatch {
         // Phones without an update token still show their start. After the end they may never report one.
         return last.state == .ended || (untilCurrent && last.progress.waitingForToken == 0)
     }
+
+    /// Why nobody will get what is waited for; nil if somebody has it, or nobody follows.
+    var failure: String? {
+        guard untilCurrent, let last, last.progress.current == 0, last.starts.withheld + last.starts.failed > 0 else {
+            return nil
+        }
+        return "No phone has it: \(last.starts.failed) starts failed, \(last.starts.withheld) are withheld. "
+            + "For the reasons: tally activities show \(last.activityID)"
+    }
 }
 
 extension ActivityResource {
@@ -133,7 +146,7 @@ extension ActivityResource {
         let counts = [
             ("pending", progress.pending), ("waiting for token", progress.waitingForToken),
             ("waiting to begin", progress.waitingToBegin), ("dead", progress.dead), ("withheld", progress.withheld),
-            ("starting", starts.pending),
+            ("starting", starts.pending), ("starts withheld", starts.withheld), ("starts failed", starts.failed),
         ]
         let others =
             counts.filter { $0.1 > 0 }.map { ", \($0.1) \($0.0)" }.joined()

@@ -78,6 +78,7 @@ struct DeviceVerdictTests {
             $0.device?.isWanted = false
         },
         Case("in the audience since just now", "start_pending", "about to be prepared") { _ in },
+        Case("in the audience while sending is halted", "halted", "halted") { $0.activity.isHalted = true },
         Case("in the audience, without a start token", "withheld", "no start token") {
             $0.device?.obstacle = "no_start_token"
         },
