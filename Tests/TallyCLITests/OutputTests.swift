@@ -49,19 +49,74 @@ struct TableTests {
     @Test(
         "lists fit on 80 columns with ids as long as they usually are",
         arguments: [
-            ("activities", ActivityResource.columns, [20, 15, 9, 8, 8, 7, 7, 7, 27]),
-            ("keys", APIKeyResource.columns, [36, 12, 18, 20, 27, 27, 27, 27]),
-            ("ticket keys", TicketKeyResource.columns, [36, 5, 27, 27]),
-            ("devices", DeviceResource.columns, [36, 12, 10, 5, 8, 15, 27]),
-            ("channels", ChannelResource.columns, [36, 24, 10, 11, 8, 20, 27]),
+            ("activities", ActivityResource.columns, [20, 15, 9, 8, 8, 7, 7, 7, 20]),
+            ("keys", APIKeyResource.columns, [12, 18, 7, 36, 20, 20, 20, 20]),
+            ("ticket keys", TicketKeyResource.columns, [36, 5, 20, 20]),
+            ("devices", DeviceResource.columns, [36, 12, 10, 5, 8, 15, 20]),
+            ("channels", ChannelResource.columns, [36, 24, 10, 11, 8, 20, 20]),
             ("schedules", ScheduleResource.columns, [36, 11, 6, 20, 7, 20]),
-            ("subscriptions", SubscriptionResource.columns, [36, 7, 17, 20, 8, 5, 27, 27, 27]),
+            ("subscriptions", SubscriptionResource.columns, [36, 7, 17, 20, 8, 5, 20, 20, 20]),
         ] as [(String, [Table.Column], [Int])]
     )
     func lists(name: String, columns: [Table.Column], widths: [Int]) {
         let table = Table(columns: columns, rows: [widths.map { String(repeating: "x", count: $0) }])
         let lines = table.text(width: 80).split(separator: "\n")
         #expect(lines.allSatisfy { $0.count <= 80 }, "\(name): \(lines)")
+    }
+
+    @Test("a key that no longer works is told from one that does, also on 80 columns")
+    func keyStates() throws {
+        func key(expires: Instant? = nil, revoked: Instant? = nil) -> APIKeyResource {
+            APIKeyResource(
+                id: "0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11",
+                name: "backend",
+                scopes: [.publish],
+                createdAt: time,
+                expiresAt: expires,
+                revokedAt: revoked
+            )
+        }
+        let later = Instant(unixSeconds: 1_671_375_601)
+        #expect(key().state(at: time) == "active")
+        #expect(key(expires: later).state(at: time) == "active")
+        #expect(key(expires: time).state(at: time) == "expired")
+        #expect(key(expires: later, revoked: time).state(at: later) == "revoked")
+        let table = Page(items: [key(revoked: time)]).table.text(width: 80)
+        #expect(
+            table == """
+                NAME     SCOPES   STATE    ID                                    APP  LAST USED
+                backend  publish  revoked  0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11  -    -
+                """
+        )
+    }
+
+    @Test("a schedule shows its kind, also on 80 columns")
+    func scheduleKinds() {
+        let schedule = ScheduleResource(
+            id: "0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11",
+            activityID: ActivityID(stored: "match-1"),
+            kind: .end,
+            dueAt: time,
+            state: .pending
+        )
+        #expect(
+            Page(items: [schedule]).table.text(width: 80) == """
+                ACTIVITY  KIND  DUE                   STATE
+                match-1   end   2022-12-18T15:00:00Z  pending
+                """
+        )
+    }
+
+    @Test("times in a table have whole seconds; a card and JSON have all of it")
+    func wholeSeconds() {
+        let key = TicketKeyResource(
+            id: "k",
+            algorithm: .es256,
+            createdAt: Instant(microseconds: 1_671_375_600_987_654)
+        )
+        #expect(key.row == ["k", "ES256", "2022-12-18T15:00:00Z", ""])
+        #expect(key.text.contains("2022-12-18T15:00:00.987654Z"))
+        #expect(key.json["created_at"] == "2022-12-18T15:00:00.987654Z")
     }
 
     @Test("an empty table is its head")

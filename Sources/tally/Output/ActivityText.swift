@@ -13,7 +13,7 @@ extension ActivityResource: Listable, Presentable {
     var row: [String] {
         [
             activityID.rawValue, type.rawValue, state.rawValue, delivery.rawValue, String(revision),
-            String(progress.destinations), String(progress.current), String(progress.pending), createdAt.description,
+            String(progress.destinations), String(progress.current), String(progress.pending), createdAt.inTable,
         ]
     }
 
