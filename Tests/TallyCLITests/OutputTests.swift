@@ -297,6 +297,24 @@ struct TableTests {
     func changes(answer: ChangeAnswer, text: String) {
         #expect(answer.text == text)
     }
+
+    @Test("a schedule for a time in the past happens now, and is said to")
+    func pastTime() {
+        let answer = ChangeAnswer.scheduled(scheduleID: "s")
+        let past = Instant(unixSeconds: time.unixSeconds - 1)
+        let pastChange = TimedChange(answer: answer, at: past, now: time)
+        #expect(pastChange.text == "Scheduled: s. The time is in the past, so it happens now.")
+        #expect(pastChange.json == answer.json)
+        let later = Instant(unixSeconds: time.unixSeconds + 1)
+        #expect(TimedChange(answer: answer, at: later, now: time).text == "Scheduled: s.")
+        let accepted = ChangeAnswer.accepted(
+            activityID: ActivityID(stored: "a"),
+            revision: 2,
+            timestamp: nil,
+            unchanged: false
+        )
+        #expect(TimedChange(answer: accepted, at: nil, now: time).text == "a: revision 2 accepted.")
+    }
 }
 
 @Suite("Words of others on a terminal")
@@ -383,6 +401,7 @@ struct ErrorReportTests {
             ErrorReport(ClientError(code: .refused, problem: .unauthorized(), detail: "x"))
         )
         #expect(unauthorized.text.contains("TALLY_API_KEY"))
+        #expect(unauthorized.text.contains("`tally keys list` (with an admin key) shows which work."))
         let away = try #require(ErrorReport(ClientError(code: .unreachable, detail: "http://h cannot be reached")))
         #expect(
             away.text == """
@@ -397,7 +416,30 @@ struct ErrorReportTests {
         let error = ClientError(code: .refused, problem: .missingScope(.publish), detail: "x")
         let text = try #require(ErrorReport(error)).text
         #expect(text.contains("'publish'"))
-        #expect(text.contains("tally keys create NAME --scope publish"))
+        #expect(text.contains("(with an admin key): tally keys create NAME --scope publish"))
+    }
+
+    @Test("a replay names the activity that is refused, and says what to do if its id is used up")
+    func refusedPost() throws {
+        let id = ActivityID(stored: "final")
+        let report = try #require(
+            ErrorReport(RefusedPost(activityID: id, problem: .activityEnded(), isUnknown: false))
+        )
+        #expect(
+            report.text == """
+                tally: activity_ended: final: The activity has ended.
+                  → Its id is used up: give --suffix, such as --suffix -2.
+                """
+        )
+        #expect(report.json["code"] == "activity_ended" && report.json["detail"] == "final: The activity has ended.")
+        #expect(report.exitCode == .failure)
+        for problem in [Problem.activityExists(), .attributesConflict()] {
+            let used = RefusedPost(activityID: id, problem: problem, isUnknown: false)
+            #expect(try #require(ErrorReport(used)).advice?.contains("--suffix") == true)
+        }
+        let unknown = RefusedPost(activityID: id, problem: .outcomeUnknown(), isUnknown: true)
+        #expect(try #require(ErrorReport(unknown)).exitCode == ErrorReport.noAnswer)
+        #expect(try #require(ErrorReport(unknown)).advice?.contains("--suffix") == false)
     }
 
     @Test(
