@@ -317,6 +317,48 @@ struct TableTests {
     }
 }
 
+@Suite("The registration of a type on the command line")
+struct RegistrationTextTests {
+    private func type(version: Int, leastVersion: String? = nil) -> TypeResource {
+        TypeResource(
+            name: ActivityTypeName(stored: "Game"),
+            version: version,
+            attributesSchema: true,
+            contentStateSchema: true,
+            policy: Policy(),
+            minAppVersion: leastVersion.flatMap { AppVersion($0) },
+            createdAt: time,
+            updatedAt: time
+        )
+    }
+
+    private func text(version: Int, changed: Bool, before: TypeResource?, after: TypeResource? = nil) -> String {
+        let registration = TypeRegistration(
+            version: version,
+            changed: changed,
+            lint: [],
+            compatibility: SchemaCompatibility(compatible: true)
+        )
+        return RegistrationText(registration: registration, before: before, after: after).text
+    }
+
+    @Test("a new version is registered; without one, what changed is said")
+    func outcomes() {
+        let first = type(version: 1)
+        #expect(text(version: 1, changed: true, before: nil) == "Version 1 is registered.")
+        #expect(text(version: 2, changed: true, before: first) == "Version 2 is registered.")
+        let same = text(version: 1, changed: false, before: first)
+        #expect(same == "Version 1 is registered already; nothing changed.")
+        let raised = text(version: 1, changed: true, before: first, after: type(version: 1, leastVersion: "2.0"))
+        #expect(
+            raised == """
+                Version 1 stays, because the schemas are the same.
+                  + /min_app_version: "2.0"
+                """
+        )
+    }
+}
+
 @Suite("Words of others on a terminal")
 struct PrintableOutputTests {
     @Test(

@@ -110,8 +110,11 @@ extension TypeRegistration: Presentable {
     var text: String {
         let headline =
             changed ? "Version \(version) is registered." : "Version \(version) is registered already; nothing changed."
-        return ([headline] + (lint + compatibility.findings).map(\.text)).joined(separator: "\n")
+        return ([headline] + findings).joined(separator: "\n")
     }
+
+    /// The lines about the schemas.
+    var findings: [String] { (lint + compatibility.findings).map(\.text) }
 }
 
 extension ValidationAnswer: Presentable {
