@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import ArgumentParser
 import JSON
 import Testing
 
