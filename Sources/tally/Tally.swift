@@ -13,8 +13,8 @@ struct TallyCommand: AsyncParsableCommand {
 
             --url, --key, --profile, --ca-file, --app, --output and --json stand before or after the command.
 
-            Exit codes: 0 done, 1 refused or failed, 3 no connection or unknown outcome, 64 wrong usage. `doctor` and \
-            `activities watch` have one more each.
+            Exit codes: 0 done, 1 refused or failed, 3 no connection or unknown outcome, 64 wrong usage. `doctor`, \
+            `activities watch`, `activities test-card` and `apply --dry-run` also have 2; their help says what it means.
 
             Completions: tally --generate-completion-script bash (or zsh, fish).
             """,

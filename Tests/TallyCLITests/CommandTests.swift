@@ -50,6 +50,12 @@ struct CommandTests {
         )
     }
 
+    @Test("devices list finds a device by all of a token or by its beginning")
+    func deviceToken() throws {
+        let command = try parse(Devices.List.self, "devices", "list", "--token", "80F4")
+        #expect(command.token?.value == PushToken(hex: "80f4"))
+    }
+
     @Test("devices put says that nobody is signed in, and which installation it is")
     func signedOut() throws {
         let words = ["devices", "put", "phone-1", "--environment", "sandbox", "--signed-out", "--installation", "i-2"]
@@ -387,7 +393,8 @@ struct CommandTests {
             ["activities", "subscribe", "m", "d"], ["activities", "subscribe", "m", "d", "--channel", "--ended"],
             ["activities", "unsubscribe", "m"], ["devices", "erase-user"],
             ["activities", "subscriptions"], ["activities", "subscriptions", "m", "--state", "lost"],
-            ["devices", "list", "--user", "ü"], ["schedules", "list", "--state", "due"],
+            ["devices", "list", "--user", "ü"], ["devices", "list", "--token", "80f"],
+            ["schedules", "list", "--state", "due"],
             ["apps", "delete", "com.example", "--deadline", "0"], ["events", "--since", "yesterday"],
             ["activities", "end", "m", "--dismiss-after", "10 m"], ["apps", "list", "-o", "yaml"],
             ["activities", "list", "--limit", "0"],

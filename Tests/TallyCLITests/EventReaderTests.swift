@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import ArgumentParser
 import JSON
 import Testing
 
@@ -40,6 +41,28 @@ struct EventPagesTests {
         let wanted = pages.take(Page(items: events))
         #expect(wanted.map(\.id) == ["1-2"])
         #expect(pages.next.cursor == "1-2")
+    }
+
+    @Test("a limit counts the events that are shown, over all pages, and says where the rest begins")
+    func limit() {
+        var pages = EventPages(cursor: nil, oldest: Instant(unixSeconds: 10), remaining: 2)
+        let first = pages.take(Page(items: [Self.event("1-1", at: 9), Self.event("1-2", at: 10)], nextCursor: "1-9"))
+        #expect(first.map(\.id) == ["1-2"])
+        #expect(!pages.isAtEnd && !pages.isCut && pages.cursor == "1-9")
+        let second = pages.take(Page(items: [Self.event("2-1", at: 11), Self.event("2-2", at: 12)]))
+        #expect(second.map(\.id) == ["2-1"])
+        #expect(pages.isAtEnd && pages.isCut && pages.cursor == "2-1")
+        var exact = EventPages(cursor: nil, oldest: nil, remaining: 1)
+        #expect(exact.take(Page(items: [Self.event("1-1", at: 1)])).count == 1)
+        #expect(exact.isAtEnd && !exact.isCut)
+    }
+
+    @Test("the limit is known if it is given, and 100 for a page if it is not")
+    func givenLimit() throws {
+        let bare = try #require(try TallyCommand.parseAsRoot(["events", "--since", "10m"]) as? Events)
+        #expect(bare.page.limit == nil && bare.page.request.limit == 100)
+        let given = try #require(try TallyCommand.parseAsRoot(["events", "--follow", "--limit", "5"]) as? Events)
+        #expect(given.page.limit == 5 && given.page.request.limit == 5)
     }
 
     @Test("an event is one line: when, what, of whom, and its details")

@@ -53,6 +53,47 @@ struct FrictionTests {
         if let meant { #expect(unknown.text.contains("Did you mean '\(parent) \(meant)'?")) }
     }
 
+    @Test("A command that is elsewhere is told with its place")
+    func elsewhere() throws {
+        let unknown = try #require(UnknownCommand(["halts", "resume", "com.example.app"]))
+        #expect(unknown.text.contains("Did you mean 'tally apps resume'?"), "\(unknown.text)")
+        #expect(UnknownCommand(["apps", "resume"]) == nil)
+    }
+
+    @Test("The help of every option that takes a moment shows one")
+    func momentExamples() {
+        for (words, options) in [
+            (["activities", "start"], ["starts-at", "ends-at"]), (["activities", "update"], ["event-time", "at"]),
+            (["activities", "end"], ["dismiss-at", "at"]), (["keys", "create"], ["expires"]),
+        ] {
+            let help = Self.help(words).components(separatedBy: "\n  --")
+            for option in options {
+                let text = help.first { $0.hasPrefix("\(option) <") }
+                #expect(text?.contains("2026-03-01T17:00:00Z") == true, "\(option): \(help)")
+            }
+        }
+    }
+
+    private static func help(_ words: [String]) -> String {
+        let root: any ParsableCommand.Type = TallyCommand.self
+        let command = words.reduce(root) { command, word in
+            command.configuration.subcommands.first { $0._commandName == word } ?? command
+        }
+        return TallyCommand.helpMessage(for: command, includeHidden: false, columns: 1_000)
+    }
+
+    @Test("The help tells which commands have an exit code more, and that nothing is asked without a terminal")
+    func exitCodes() {
+        let help = Self.help([])
+        for command in ["`doctor`", "`activities watch`", "`activities test-card`", "`apply --dry-run`"] {
+            #expect(help.contains(command))
+        }
+        for words in [["apply"], ["apps", "delete"], ["devices", "erase-user"]] {
+            let help = Self.help(words)
+            #expect(help.contains("Without a terminal, the command asks nothing."), "\(help)")
+        }
+    }
+
     @Test(
         "Every command is known, and so is help",
         arguments: ["activities list", "events", "help apps", "--help", "apps --help"]
@@ -80,7 +121,10 @@ struct FrictionTests {
             try TallyCommand.parseAsRoot(["profile", "add", "local", "--url", "http://a", "--key", "k"])
                 as? Profiles.Add
         )
-        #expect(try add.change(&file, ["TALLY_APP": "com.example.a"]).contains("default"))
+        let saved = try add.change(&file, ["TALLY_APP": "com.example.a"])
+        #expect(saved == "The profile 'local' is saved, and is the default.")
+        let replaced = try add.change(&file, ["TALLY_APP": "com.example.a"])
+        #expect(replaced == "The profile 'local' is replaced, and is the default.")
         let other = try #require(try TallyCommand.parseAsRoot(["profile", "add", "live"]) as? Profiles.Add)
         _ = try other.change(&file, ["TALLY_URL": "https://b", "TALLY_API_KEY": "secret"])
         #expect(file["local"] == Profile(url: "http://a", key: "k", app: "com.example.a"))
@@ -96,6 +140,21 @@ struct FrictionTests {
             Array(file.document.text.utf8)
         }
         #expect(found == file["live"])
+    }
+
+    @Test("A profile is removed; if it was the default, there is none")
+    func removedProfile() throws {
+        var file = try ProfileFile(nil, path: "config.json")
+        for name in ["local", "live"] { file.add(Profile(url: "http://a", key: "k"), as: name) }
+        func remove(_ name: String) throws -> String {
+            let command = try TallyCommand.parseAsRoot(["profile", "remove", name])
+            return try #require(command as? Profiles.Remove).change(&file, [:])
+        }
+        #expect(try remove("live") == "The profile 'live' is removed.")
+        #expect(file.names == ["local"] && file.standard == "local")
+        #expect(throws: UsageError("There is no profile 'live'; there are: local.")) { try remove("live") }
+        #expect(try remove("local") == "The profile 'local' is removed. There is no default now.")
+        #expect(file.names.isEmpty && file.standard == nil)
     }
 
     @Test("The file of profiles is its owner's alone")

@@ -49,19 +49,74 @@ struct TableTests {
     @Test(
         "lists fit on 80 columns with ids as long as they usually are",
         arguments: [
-            ("activities", ActivityResource.columns, [20, 15, 9, 8, 8, 7, 7, 7, 27]),
-            ("keys", APIKeyResource.columns, [36, 12, 18, 20, 27, 27, 27, 27]),
-            ("ticket keys", TicketKeyResource.columns, [36, 5, 27, 27]),
-            ("devices", DeviceResource.columns, [36, 12, 10, 5, 8, 15, 27]),
-            ("channels", ChannelResource.columns, [36, 24, 10, 11, 8, 20, 27]),
+            ("activities", ActivityResource.columns, [20, 15, 9, 8, 8, 7, 7, 7, 20]),
+            ("keys", APIKeyResource.columns, [12, 18, 7, 36, 20, 20, 20, 20]),
+            ("ticket keys", TicketKeyResource.columns, [36, 5, 20, 20]),
+            ("devices", DeviceResource.columns, [36, 12, 10, 5, 8, 15, 20]),
+            ("channels", ChannelResource.columns, [36, 24, 10, 11, 8, 20, 20]),
             ("schedules", ScheduleResource.columns, [36, 11, 6, 20, 7, 20]),
-            ("subscriptions", SubscriptionResource.columns, [36, 7, 17, 20, 8, 5, 27, 27, 27]),
+            ("subscriptions", SubscriptionResource.columns, [36, 7, 17, 20, 8, 5, 20, 20, 20]),
         ] as [(String, [Table.Column], [Int])]
     )
     func lists(name: String, columns: [Table.Column], widths: [Int]) {
         let table = Table(columns: columns, rows: [widths.map { String(repeating: "x", count: $0) }])
         let lines = table.text(width: 80).split(separator: "\n")
         #expect(lines.allSatisfy { $0.count <= 80 }, "\(name): \(lines)")
+    }
+
+    @Test("a key that no longer works is told from one that does, also on 80 columns")
+    func keyStates() throws {
+        func key(expires: Instant? = nil, revoked: Instant? = nil) -> APIKeyResource {
+            APIKeyResource(
+                id: "0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11",
+                name: "backend",
+                scopes: [.publish],
+                createdAt: time,
+                expiresAt: expires,
+                revokedAt: revoked
+            )
+        }
+        let later = Instant(unixSeconds: 1_671_375_601)
+        #expect(key().state(at: time) == "active")
+        #expect(key(expires: later).state(at: time) == "active")
+        #expect(key(expires: time).state(at: time) == "expired")
+        #expect(key(expires: later, revoked: time).state(at: later) == "revoked")
+        let table = Page(items: [key(revoked: time)]).table.text(width: 80)
+        #expect(
+            table == """
+                NAME     SCOPES   STATE    ID                                    APP  LAST USED
+                backend  publish  revoked  0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11  -    -
+                """
+        )
+    }
+
+    @Test("a schedule shows its kind, also on 80 columns")
+    func scheduleKinds() {
+        let schedule = ScheduleResource(
+            id: "0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11",
+            activityID: ActivityID(stored: "match-1"),
+            kind: .end,
+            dueAt: time,
+            state: .pending
+        )
+        #expect(
+            Page(items: [schedule]).table.text(width: 80) == """
+                ACTIVITY  KIND  DUE                   STATE
+                match-1   end   2022-12-18T15:00:00Z  pending
+                """
+        )
+    }
+
+    @Test("times in a table have whole seconds; a card and JSON have all of it")
+    func wholeSeconds() {
+        let key = TicketKeyResource(
+            id: "k",
+            algorithm: .es256,
+            createdAt: Instant(microseconds: 1_671_375_600_987_654)
+        )
+        #expect(key.row == ["k", "ES256", "2022-12-18T15:00:00Z", ""])
+        #expect(key.text.contains("2022-12-18T15:00:00.987654Z"))
+        #expect(key.json["created_at"] == "2022-12-18T15:00:00.987654Z")
     }
 
     @Test("an empty table is its head")
@@ -242,6 +297,66 @@ struct TableTests {
     func changes(answer: ChangeAnswer, text: String) {
         #expect(answer.text == text)
     }
+
+    @Test("a schedule for a time in the past happens now, and is said to")
+    func pastTime() {
+        let answer = ChangeAnswer.scheduled(scheduleID: "s")
+        let past = Instant(unixSeconds: time.unixSeconds - 1)
+        let pastChange = TimedChange(answer: answer, at: past, now: time)
+        #expect(pastChange.text == "Scheduled: s. The time is in the past, so it happens now.")
+        #expect(pastChange.json == answer.json)
+        let later = Instant(unixSeconds: time.unixSeconds + 1)
+        #expect(TimedChange(answer: answer, at: later, now: time).text == "Scheduled: s.")
+        let accepted = ChangeAnswer.accepted(
+            activityID: ActivityID(stored: "a"),
+            revision: 2,
+            timestamp: nil,
+            unchanged: false
+        )
+        #expect(TimedChange(answer: accepted, at: nil, now: time).text == "a: revision 2 accepted.")
+    }
+}
+
+@Suite("The registration of a type on the command line")
+struct RegistrationTextTests {
+    private func type(version: Int, leastVersion: String? = nil) -> TypeResource {
+        TypeResource(
+            name: ActivityTypeName(stored: "Game"),
+            version: version,
+            attributesSchema: true,
+            contentStateSchema: true,
+            policy: Policy(),
+            minAppVersion: leastVersion.flatMap { AppVersion($0) },
+            createdAt: time,
+            updatedAt: time
+        )
+    }
+
+    private func text(version: Int, changed: Bool, before: TypeResource?, after: TypeResource? = nil) -> String {
+        let registration = TypeRegistration(
+            version: version,
+            changed: changed,
+            lint: [],
+            compatibility: SchemaCompatibility(compatible: true)
+        )
+        return RegistrationText(registration: registration, before: before, after: after).text
+    }
+
+    @Test("a new version is registered; without one, what changed is said")
+    func outcomes() {
+        let first = type(version: 1)
+        #expect(text(version: 1, changed: true, before: nil) == "Version 1 is registered.")
+        #expect(text(version: 2, changed: true, before: first) == "Version 2 is registered.")
+        let same = text(version: 1, changed: false, before: first)
+        #expect(same == "Version 1 is registered already; nothing changed.")
+        let raised = text(version: 1, changed: true, before: first, after: type(version: 1, leastVersion: "2.0"))
+        #expect(
+            raised == """
+                Version 1 stays, because the schemas are the same.
+                  + /min_app_version: "2.0"
+                """
+        )
+    }
 }
 
 @Suite("Words of others on a terminal")
@@ -328,6 +443,7 @@ struct ErrorReportTests {
             ErrorReport(ClientError(code: .refused, problem: .unauthorized(), detail: "x"))
         )
         #expect(unauthorized.text.contains("TALLY_API_KEY"))
+        #expect(unauthorized.text.contains("`tally keys list` (with an admin key) shows which work."))
         let away = try #require(ErrorReport(ClientError(code: .unreachable, detail: "http://h cannot be reached")))
         #expect(
             away.text == """
@@ -342,7 +458,30 @@ struct ErrorReportTests {
         let error = ClientError(code: .refused, problem: .missingScope(.publish), detail: "x")
         let text = try #require(ErrorReport(error)).text
         #expect(text.contains("'publish'"))
-        #expect(text.contains("tally keys create NAME --scope publish"))
+        #expect(text.contains("(with an admin key): tally keys create NAME --scope publish"))
+    }
+
+    @Test("a replay names the activity that is refused, and says what to do if its id is used up")
+    func refusedPost() throws {
+        let id = ActivityID(stored: "final")
+        let report = try #require(
+            ErrorReport(RefusedPost(activityID: id, problem: .activityEnded(), isUnknown: false))
+        )
+        #expect(
+            report.text == """
+                tally: activity_ended: final: The activity has ended.
+                  → Its id is used up: give --suffix, such as --suffix -2.
+                """
+        )
+        #expect(report.json["code"] == "activity_ended" && report.json["detail"] == "final: The activity has ended.")
+        #expect(report.exitCode == .failure)
+        for problem in [Problem.activityExists(), .attributesConflict()] {
+            let used = RefusedPost(activityID: id, problem: problem, isUnknown: false)
+            #expect(try #require(ErrorReport(used)).advice?.contains("--suffix") == true)
+        }
+        let unknown = RefusedPost(activityID: id, problem: .outcomeUnknown(), isUnknown: true)
+        #expect(try #require(ErrorReport(unknown)).exitCode == ErrorReport.noAnswer)
+        #expect(try #require(ErrorReport(unknown)).advice?.contains("--suffix") == false)
     }
 
     @Test(

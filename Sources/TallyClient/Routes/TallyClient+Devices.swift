@@ -17,13 +17,15 @@ extension TallyClient {
         try await answer(to: .get("/v1/apps/\(app)/devices/\(id)"))
     }
 
-    /// The devices of an app, optionally of one user.
+    /// The devices of an app, optionally those of one user, or with a token of any kind. Two bytes find the tokens that
+    /// begin with them.
     package func devices(
         _ app: BundleID,
         user: UserID? = nil,
+        token: PushToken? = nil,
         _ page: PageRequest = PageRequest()
     ) async throws(ClientError) -> Page<DeviceResource> {
-        let filter: [(name: String, value: String?)] = [("user_id", user?.rawValue)]
+        let filter: [(name: String, value: String?)] = [("user_id", user?.rawValue), ("token", token?.hex)]
         return try await answer(to: .get("/v1/apps/\(app)/devices", query: filter + page.query))
     }
 

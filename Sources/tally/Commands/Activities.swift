@@ -37,8 +37,9 @@ struct Activities: AsyncParsableCommand {
         @Option(help: "Leave out followers of this topic; repeat for several.") var exceptTopic: [Checked<Topic>] = []
         @OptionGroup var alert: AlertOptions
         @Option(help: "routine, notable or critical.") var urgency: Urgency?
-        @Option(help: "Start later, RFC 3339.") var startsAt: Checked<Instant>?
-        @Option(help: "End it then without a request, RFC 3339.") var endsAt: Checked<Instant>?
+        @Option(help: "Start later, such as 2026-03-01T17:00:00Z.") var startsAt: Checked<Instant>?
+        @Option(help: "End it then without a request, such as 2026-03-01T17:00:00Z.")
+        var endsAt: Checked<Instant>?
         @Option(help: "How long until the phone shows it as out of date, such as 10m.") var staleAfter: Checked<Span>?
         @Option(help: "Decides which of several activities a phone shows.") var relevanceScore: Double?
         @Flag(help: "Only say what would be sent, to whom and why so; write and send nothing.") var dryRun = false
@@ -91,9 +92,9 @@ struct Activities: AsyncParsableCommand {
         @Flag(help: "Every phone gets a push of its own for this change.") var mustDeliver = false
         @Option(help: "How long until the phone shows it as out of date, such as 10m.") var staleAfter: Checked<Span>?
         @Option(help: "Decides which of several activities a phone shows.") var relevanceScore: Double?
-        @Option(help: "When it happened, RFC 3339; what is older than the newest is refused.")
+        @Option(help: "When it happened, such as 2026-03-01T17:00:00Z. Tally refuses what is older than the newest.")
         var eventTime: Checked<Instant>?
-        @Option(help: "Post it later, RFC 3339.") var at: Checked<Instant>?
+        @Option(help: "Post it later, such as 2026-03-01T17:00:00Z.") var at: Checked<Instant>?
         @Flag(help: "Send it even if nothing changed.") var force = false
         @Flag(help: "Only say what would be sent, to whom and why so; write and send nothing.") var dryRun = false
         @OptionGroup var app: AppOption
@@ -117,7 +118,8 @@ struct Activities: AsyncParsableCommand {
             guard !dryRun else {
                 return session.show(try await client.dryRunUpdate(session.app(), id.value, request()))
             }
-            session.show(try await client.update(session.app(), id.value, request()))
+            let answer = try await client.update(session.app(), id.value, request())
+            session.show(TimedChange(answer: answer, at: at?.value))
         }
     }
 
@@ -132,8 +134,8 @@ struct Activities: AsyncParsableCommand {
         var contentState: JSONArgument?
         @OptionGroup var alert: AlertOptions
         @Option(help: "How long the card stays, such as 15m; at most 4h.") var dismissAfter: Checked<Span>?
-        @Option(help: "When the card goes, RFC 3339.") var dismissAt: Checked<Instant>?
-        @Option(help: "End it later, RFC 3339.") var at: Checked<Instant>?
+        @Option(help: "When the card goes, such as 2026-03-01T17:00:00Z.") var dismissAt: Checked<Instant>?
+        @Option(help: "End it later, such as 2026-03-01T17:00:00Z.") var at: Checked<Instant>?
         @Flag(help: "Only say what would be sent, to whom and why so; write and send nothing.") var dryRun = false
         @OptionGroup var app: AppOption
 
@@ -158,7 +160,8 @@ struct Activities: AsyncParsableCommand {
             guard !dryRun else {
                 return session.show(try await client.dryRunEnd(session.app(), id.value, request()))
             }
-            session.show(try await client.end(session.app(), id.value, request()))
+            let answer = try await client.end(session.app(), id.value, request())
+            session.show(TimedChange(answer: answer, at: at?.value))
         }
     }
 

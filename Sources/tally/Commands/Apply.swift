@@ -21,7 +21,7 @@ struct Apply: ClientCommand {
 
     @Option(name: [.customShort("f"), .long], help: "The folder.") var folder: String
     @Flag(help: "Only show what differs.") var dryRun = false
-    @Flag(help: "Do not ask before it is applied.") var yes = false
+    @Flag(help: "Do not ask first. Without a terminal, the command asks nothing.") var yes = false
     @Flag(help: "Register types even if they break running activities.") var force = false
     @OptionGroup var global: GlobalOptions
 

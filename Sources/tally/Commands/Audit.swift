@@ -7,9 +7,9 @@ import TallyClient
 
 struct Audit: AppCommand {
     static let configuration = CommandConfiguration(
-        abstract: "What operators did: who, what, when, and how it stood before and after.",
+        abstract: "What operators did: who, what and when.",
         discussion:
-            "The newest first. On a terminal and in text, the first differences are shown; --json has all of it.",
+            "The newest first. -o wide names the members that changed; --json has their values before and after.",
         examples: "tally audit --since 7d --action type_changed"
     )
 
@@ -42,7 +42,7 @@ extension AuditEntry: Listable {
 
     var row: [String] {
         [
-            Instant(unixSeconds: at.unixSeconds).description, keyName ?? keyID, action, subject,
+            at.inTable, keyName ?? keyID, action, subject,
             bundleID?.rawValue ?? "", changed.joined(separator: ", "),
         ]
     }

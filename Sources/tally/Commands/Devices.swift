@@ -64,15 +64,20 @@ struct Devices: AsyncParsableCommand {
     struct List: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "The devices of an app.",
-            examples: "tally devices list --user ada"
+            examples: "tally devices list --user ada",
+            "tally devices list --token 80f4"
         )
 
         @Option(help: "Only those of one user.") var user: Checked<UserID>?
+        @Option(help: "Only those with this token, of any kind: all of it in hex, or its first four digits.")
+        var token: Checked<PushToken>?
         @OptionGroup var page: PageOptions
         @OptionGroup var app: AppOption
 
         func run(_ session: CommandSession) async throws {
-            session.show(try await session.client.devices(session.app(), user: user?.value, page.request))
+            let client = session.client
+            let list = try await client.devices(session.app(), user: user?.value, token: token?.value, page.request)
+            session.show(list)
         }
     }
 

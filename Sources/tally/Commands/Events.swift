@@ -10,8 +10,9 @@ struct Events: AppCommand {
         abstract: "What happened: changes, answers of APNs, tokens that died, demotions, halts.",
         discussion: """
             Starts with the oldest event that is kept, or after --cursor or --since. With --follow, shows events as they happen, \
-            from now on by default. It survives restarts of the server, and misses nothing. docs/reference/events.md lists the \
-            kinds and their details. With --json, each line is an event as the API tells it.
+            from now on by default. It survives restarts of the server, and misses nothing. --limit stops after that many events; with \
+            --since or --follow the default is no limit. docs/reference/events.md lists the kinds and their details. With --json, \
+            each line is an event as the API tells it.
             """,
         examples: "tally events --since 10m",
         "tally events --follow --kind token_died"
@@ -40,19 +41,23 @@ struct Events: AppCommand {
             return
         }
         let client = try session.patientClient(deadline: .seconds(300))
-        var pages = EventPages(cursor: page.cursor, oldest: oldest)
+        var pages = EventPages(cursor: page.cursor, oldest: oldest, remaining: page.limit)
         while !pages.isAtEnd {
             let found = try await client.events(query, pages.next)
             Self.show(pages.take(found)[...], in: session)
         }
+        if pages.isCut, let cursor = pages.cursor { Terminal.printError("More follow: --cursor \(cursor)") }
     }
 
     private func followEvents(_ query: EventQuery, _ session: CommandSession) async throws {
         let client = try session.patientClient(deadline: .seconds(300))
         let oldest = oldest
         let place = page.cursor ?? (oldest == nil ? nil : Self.beginning)
+        var shown = 0
         for try await event in client.follow(query, after: place) where oldest.map({ event.at >= $0 }) ?? true {
             Self.show([event], in: session)
+            shown += 1
+            if shown == page.limit { return }
         }
     }
 
@@ -72,8 +77,12 @@ struct EventPages {
     private(set) var cursor: String?
     /// Earlier events are left out.
     let oldest: Instant?
-    /// Whether the last page was the end of the list.
+    /// How many more events the user wants; nil: all.
+    private(set) var remaining: Int?
+    /// Whether there is nothing more to read: the list has ended, or the user has all that they wanted.
     private(set) var isAtEnd = false
+    /// Whether the list may go on after ``cursor``, although the user has all that they wanted.
+    private(set) var isCut = false
 
     /// The next page to request.
     var next: PageRequest { PageRequest(limit: 1_000, cursor: cursor) }
@@ -82,8 +91,15 @@ struct EventPages {
     mutating func take(_ page: Page<EventResource>) -> [EventResource] {
         isAtEnd = page.nextCursor == nil
         cursor = page.nextCursor ?? page.items.last?.id ?? cursor
-        guard let oldest else { return page.items }
-        return page.items.filter { $0.at >= oldest }
+        let events = page.items.filter { event in oldest.map { event.at >= $0 } ?? true }
+        guard let remaining else { return events }
+        let wanted = Array(events.prefix(remaining))
+        self.remaining = remaining - wanted.count
+        guard wanted.count == remaining else { return wanted }
+        isCut = wanted.count < events.count || !isAtEnd
+        isAtEnd = true
+        cursor = wanted.last?.id ?? cursor
+        return wanted
     }
 }
 

@@ -34,8 +34,8 @@ extension HaltResource: Listable {
 
     var row: [String] {
         [
-            environment.rawValue, haltedAt.description, String(rejections), String(answers), String(probes),
-            nextProbeAt.description, isResuming ? "yes" : "no",
+            environment.rawValue, haltedAt.inTable, String(rejections), String(answers), String(probes),
+            nextProbeAt.inTable, isResuming ? "yes" : "no",
         ]
     }
 }

@@ -22,7 +22,7 @@ struct Keys: AsyncParsableCommand {
         @Argument(help: "A name for people.") var name: String
         @Option(help: "What it may do; repeat for several.") var scope: [Scope]
         @Option(help: "The only app that it may be used for.") var app: Checked<BundleID>?
-        @Option(help: "When it ends, RFC 3339.") var expires: Checked<Instant>?
+        @Option(help: "When it ends, such as 2026-03-01T17:00:00Z.") var expires: Checked<Instant>?
         @OptionGroup var global: GlobalOptions
 
         func validate() throws {

@@ -8,7 +8,7 @@ struct Profiles: AsyncParsableCommand {
         commandName: "profile",
         abstract: "Named servers with their keys, in one file.",
         discussion: "docs/reference/command-line.md says when a profile is used.",
-        subcommands: [Add.self, Use.self, List.self]
+        subcommands: [Add.self, Use.self, List.self, Remove.self]
     )
 
     struct Add: ProfileCommand {
@@ -36,8 +36,9 @@ struct Profiles: AsyncParsableCommand {
             let app = app.app ?? environment["TALLY_APP"]
             if let app, BundleID(app) == nil { throw UsageError("'\(app)' is not a bundle id.") }
             let caFile = global.caFile ?? environment["TALLY_CA_FILE"]
+            let done = profiles.names.contains(name) ? "replaced" : "saved"
             profiles.add(Profile(url: url, key: key, caFile: caFile, app: app), as: name)
-            return "The profile '\(name)' is saved\(profiles.standard == name ? ", and is the default" : "")."
+            return "The profile '\(name)' is \(done)\(profiles.standard == name ? ", and is the default" : "")."
         }
     }
 
@@ -74,6 +75,25 @@ struct Profiles: AsyncParsableCommand {
                 return [name, name == profiles.standard ? "yes" : "", profile?.url ?? "", profile?.app ?? ""]
             }
             return Table(columns: columns, rows: rows).text
+        }
+    }
+}
+
+extension Profiles {
+    struct Remove: ProfileCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Remove a profile with its key from the file.",
+            discussion: "Its API key keeps working at the server. 'tally keys revoke' ends it.",
+            examples: "tally profile remove local"
+        )
+
+        @Argument(help: "Its name.") var name: String
+        @OptionGroup var global: GlobalOptions
+
+        func change(_ profiles: inout ProfileFile, _ environment: [String: String]) throws -> String {
+            let wasDefault = profiles.standard == name
+            try profiles.remove(name)
+            return "The profile '\(name)' is removed\(wasDefault ? ". There is no default now" : "")."
         }
     }
 }

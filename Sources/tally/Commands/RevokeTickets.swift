@@ -1,7 +1,6 @@
 import APITypes
 import ActivityModel
 import ArgumentParser
-import Foundation
 import TallyClient
 
 extension Users {
@@ -42,9 +41,7 @@ struct RevocationMoment: ParsableArguments {
     @Option(help: "Tickets made before then: RFC 3339, or how long ago, such as 10m. Default: now.")
     var before: Checked<PointInTime>?
 
-    var instant: Instant {
-        before?.value.instant() ?? Instant(microseconds: Int64(Date().timeIntervalSince1970 * 1_000_000))
-    }
+    var instant: Instant { before?.value.instant() ?? .now }
 
     func revoke(_ session: CommandSession, of subject: UserOrDevice) async throws {
         session.show(try await session.client.revokeTickets(session.app(), of: subject, before: instant))

@@ -12,6 +12,7 @@ struct Schedules: AsyncParsableCommand {
     struct List: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "The schedules of an app.",
+            discussion: "On a narrow terminal, -o wide shows their ids.",
             examples: "tally schedules list --state pending"
         )
 
@@ -75,12 +76,12 @@ extension ScheduleState: ExpressibleByArgument {}
 
 extension ScheduleResource: Listable, Presentable {
     static let columns: [Table.Column] = [
-        .init(title: "SCHEDULE"), .init(title: "ACTIVITY"), .init(title: "KIND", isExtra: true), .init(title: "DUE"),
+        .init(title: "SCHEDULE", isExtra: true), .init(title: "ACTIVITY"), .init(title: "KIND"), .init(title: "DUE"),
         .init(title: "STATE"), .init(title: "REASON", isExtra: true),
     ]
 
     var row: [String] {
-        [id, activityID.rawValue, kind.rawValue, dueAt.description, state.rawValue, reason ?? ""]
+        [id, activityID.rawValue, kind.rawValue, dueAt.inTable, state.rawValue, reason ?? ""]
     }
 
     var text: String {

@@ -118,7 +118,7 @@ extension SubscriptionResource: Listable {
     var row: [String] {
         [
             deviceID.rawValue, mode.rawValue, state.rawValue, reason ?? "", String(revision), updateToken ?? "",
-            startedAt.description, registeredAt.description, dueAt?.description ?? "",
+            startedAt.inTable, registeredAt.inTable, dueAt?.inTable ?? "",
         ]
     }
 }

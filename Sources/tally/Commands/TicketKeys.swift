@@ -81,7 +81,7 @@ extension TicketKeyResource: Listable, Presentable {
         .init(title: "ID"), .init(title: "ALGORITHM"), .init(title: "CREATED", isExtra: true), .init(title: "REVOKED"),
     ]
 
-    var row: [String] { [id, algorithm.rawValue, createdAt.description, revokedAt?.description ?? ""] }
+    var row: [String] { [id, algorithm.rawValue, createdAt.inTable, revokedAt?.inTable ?? ""] }
 
     var text: String {
         let card = FactList([

@@ -46,7 +46,7 @@ extension Types {
                 policy: try policy.map { try Policy(json: Files.readJSON($0)) },
                 minAppVersion: minAppVersion?.value
             )
-            session.show(try await session.client.putType(session.app(), name, request, force: force))
+            try await session.register(session.app(), name, request, force: force)
         }
     }
 }

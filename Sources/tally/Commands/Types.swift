@@ -51,8 +51,7 @@ struct Types: AsyncParsableCommand {
         }
 
         func run(_ session: CommandSession) async throws {
-            let client = session.client
-            session.show(try await client.putType(session.app(), name.value, request(), force: force))
+            try await session.register(session.app(), name.value, request(), force: force)
         }
     }
 

@@ -122,7 +122,7 @@ extension WebhookResource: Listable, Presentable {
     ]
 
     var row: [String] {
-        [id.rawValue, url, state, deliveredAt?.description ?? "", lastError ?? ""]
+        [id.rawValue, url, state, deliveredAt?.inTable ?? "", lastError ?? ""]
     }
 
     private var state: String {

@@ -13,7 +13,7 @@ extension ActivityResource: Listable, Presentable {
     var row: [String] {
         [
             activityID.rawValue, type.rawValue, state.rawValue, delivery.rawValue, String(revision),
-            String(progress.destinations), String(progress.current), String(progress.pending), createdAt.description,
+            String(progress.destinations), String(progress.current), String(progress.pending), createdAt.inTable,
         ]
     }
 
@@ -82,4 +82,19 @@ extension ChangeAnswer: Presentable {
         case .scheduled(let scheduleID): "Scheduled: \(scheduleID)."
         }
     }
+}
+
+/// The answer to a change that may be for later. The server carries out a schedule with a past time at once.
+struct TimedChange: Presentable {
+    let answer: ChangeAnswer
+    /// The time on the command line.
+    let at: Instant?
+    var now = Instant.now
+
+    var text: String {
+        guard case .scheduled = answer, let at, at <= now else { return answer.text }
+        return answer.text + " The time is in the past, so it happens now."
+    }
+
+    var json: JSONValue { answer.json }
 }

@@ -28,6 +28,10 @@ struct ErrorReport: Equatable {
                 self.init(error)
             }
             if error.isUnknown { exitCode = Self.noAnswer }
+        case let error as RefusedPost:
+            self.init(error.named)
+            if error.isUnknown { exitCode = Self.noAnswer }
+            if error.isIDUsedUp { advice = "Its id is used up: give --suffix, such as --suffix -2." }
         case let error as UsageError:
             self.init(code: "usage", detail: error.message, exitCode: .validationFailure)
         case let error as SwiftImportError:
@@ -76,9 +80,12 @@ struct ErrorReport: Equatable {
     private static func advice(for problem: Problem) -> String? {
         switch problem.code {
         case Problem.Code.unauthorized:
-            "The key comes from --key, TALLY_API_KEY or the profile. `tally keys list` shows which are good."
+            "The key comes from --key, TALLY_API_KEY or the profile. "
+                + "`tally keys list` (with an admin key) shows which work."
         case Problem.Code.missingScope:
-            (problem.extra["scope"]?.string).map { "Make a key that has it: tally keys create NAME --scope \($0)" }
+            (problem.extra["scope"]?.string).map {
+                "Make a key that has it (with an admin key): tally keys create NAME --scope \($0)"
+            }
         case Problem.Code.outcomeUnknown:
             "Look at what there is before you ask again; `tally doctor` says what is wrong if it stays."
         case Problem.Code.unavailable: "Ask again in a moment; `tally doctor` says what is wrong if it stays."

@@ -13,7 +13,7 @@ extension AppResource: Listable, Presentable {
     var row: [String] {
         [
             bundleID.rawValue, teamID.rawValue, environments[.production]?.keyID.rawValue ?? "",
-            environments[.sandbox]?.keyID.rawValue ?? "", String(channelPool), updatedAt.description,
+            environments[.sandbox]?.keyID.rawValue ?? "", String(channelPool), updatedAt.inTable,
         ]
     }
 
@@ -33,18 +33,25 @@ extension AppResource: Listable, Presentable {
 
 extension APIKeyResource: Listable, Presentable {
     static let columns: [Table.Column] = [
-        .init(title: "ID"), .init(title: "NAME"), .init(title: "SCOPES"), .init(title: "APP", isExtra: true),
-        .init(title: "CREATED", isExtra: true), .init(title: "EXPIRES", isExtra: true),
-        .init(title: "LAST USED", isExtra: true), .init(title: "REVOKED", isExtra: true),
+        .init(title: "NAME"), .init(title: "SCOPES"), .init(title: "STATE"), .init(title: "ID"),
+        .init(title: "APP", isExtra: true), .init(title: "LAST USED", isExtra: true),
+        .init(title: "EXPIRES", isExtra: true), .init(title: "CREATED", isExtra: true),
     ]
 
     private var scopeText: String { scopes.map(\.rawValue).joined(separator: ",") }
 
     var row: [String] {
         [
-            id, name, scopeText, bundleID?.rawValue ?? "", createdAt.description, expiresAt?.description ?? "",
-            lastUsedAt?.description ?? "", revokedAt?.description ?? "",
+            name, scopeText, state(at: .now), id, bundleID?.rawValue ?? "", lastUsedAt?.inTable ?? "",
+            expiresAt?.inTable ?? "", createdAt.inTable,
         ]
+    }
+
+    /// Whether the key works at that time.
+    func state(at time: Instant) -> String {
+        if revokedAt != nil { return "revoked" }
+        if let expiresAt, expiresAt <= time { return "expired" }
+        return "active"
     }
 
     var text: String {
@@ -62,7 +69,7 @@ extension TypeResource: Listable, Presentable {
         .init(title: "UPDATED"),
     ]
 
-    var row: [String] { [name.rawValue, String(version), minAppVersion?.description ?? "", updatedAt.description] }
+    var row: [String] { [name.rawValue, String(version), minAppVersion?.description ?? "", updatedAt.inTable] }
 
     var text: String {
         FactList([
@@ -84,7 +91,7 @@ extension TypeVersionResource: Listable, Presentable {
     ]
 
     var row: [String] {
-        [String(version), minAppVersion?.description ?? "", createdAt.description, retiredAt?.description ?? ""]
+        [String(version), minAppVersion?.description ?? "", createdAt.inTable, retiredAt?.inTable ?? ""]
     }
 
     var text: String {
@@ -103,8 +110,11 @@ extension TypeRegistration: Presentable {
     var text: String {
         let headline =
             changed ? "Version \(version) is registered." : "Version \(version) is registered already; nothing changed."
-        return ([headline] + (lint + compatibility.findings).map(\.text)).joined(separator: "\n")
+        return ([headline] + findings).joined(separator: "\n")
     }
+
+    /// The lines about the schemas.
+    var findings: [String] { (lint + compatibility.findings).map(\.text) }
 }
 
 extension ValidationAnswer: Presentable {
@@ -129,7 +139,7 @@ extension DeviceResource: Listable, Presentable {
         [
             deviceID.rawValue, userID?.rawValue ?? "", environment.rawValue, osVersion?.description ?? "",
             appVersion?.description ?? "", startTokens.keys.map(\.rawValue).sorted().joined(separator: ","),
-            updatedAt.description,
+            updatedAt.inTable,
         ]
     }
 
@@ -158,7 +168,7 @@ extension ChannelResource: Listable, Presentable {
     var row: [String] {
         [
             id.rawValue, apnsChannelID?.rawValue ?? "", environment.rawValue, storage.rawValue, state.rawValue,
-            activityID?.rawValue ?? "", createdAt.description,
+            activityID?.rawValue ?? "", createdAt.inTable,
         ]
     }
 
@@ -196,7 +206,7 @@ extension ChannelFinding {
     fileprivate var row: [String] {
         [
             kind.rawValue, apnsChannelID.rawValue, channelID?.rawValue ?? "", activityID?.rawValue ?? "",
-            firstSeenAt?.description ?? "", outcome,
+            firstSeenAt?.inTable ?? "", outcome,
         ]
     }
 
@@ -207,7 +217,7 @@ extension ChannelFinding {
 
     private var plan: String {
         switch action {
-        case .keep: deleteAt.map { "will be deleted at \($0)" } ?? "kept: the app is not channels_exclusive"
+        case .keep: deleteAt.map { "will be deleted at \($0.inTable)" } ?? "kept: the app is not channels_exclusive"
         case .record: "to be recorded as \(kind == .gone ? "deleted" : "lost")"
         case .replace: "to be replaced by another"
         case .delete: "to be deleted"

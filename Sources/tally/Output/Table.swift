@@ -1,3 +1,5 @@
+import APITypes
+
 /// Rows in aligned columns, for people.
 struct Table: Equatable {
     /// One column. Numbers are aligned to the right. Extra columns are left out if the table is too wide.
@@ -64,6 +66,11 @@ struct FactList: Equatable {
     static func == (left: FactList, right: FactList) -> Bool {
         left.fields.elementsEqual(right.fields) { $0 == $1 }
     }
+}
+
+extension Instant {
+    /// The time in whole seconds, so that a column of times stays narrow.
+    var inTable: String { Instant(unixSeconds: unixSeconds).description }
 }
 
 extension String {

@@ -10,7 +10,18 @@ struct ReplayPoster: Sendable {
     let file: ReplayFile
 
     /// Posts to one activity. While the server is unavailable, its client retries with the same idempotency key.
+    ///
+    /// - Throws: ``RefusedPost`` if the server refuses it.
     func post(_ post: ReplayPost, _ activity: ReplayActivity) async throws -> ReplayPlayer.Acceptance {
+        do {
+            return try await send(post, activity)
+        } catch let error as ClientError {
+            guard let problem = error.problem else { throw error }
+            throw RefusedPost(activityID: activity.activityID, problem: problem, isUnknown: error.isUnknown)
+        }
+    }
+
+    private func send(_ post: ReplayPost, _ activity: ReplayActivity) async throws -> ReplayPlayer.Acceptance {
         switch post.kind {
         case .start:
             let answer = try await client.start(app, activity.activityID, start(post, activity)).answer
@@ -60,4 +71,22 @@ struct ReplayPoster: Sendable {
         case .scheduled: throw ReplayError("The server scheduled a post that named no time.")
         }
     }
+}
+
+/// The server's refusal of one activity's post.
+struct RefusedPost: Error {
+    let activityID: ActivityID
+    let problem: Problem
+    /// Whether the post may have taken effect.
+    let isUnknown: Bool
+
+    /// The problem with the activity in its text.
+    var named: Problem {
+        var named = problem
+        named.detail = "\(activityID): \(problem.detail)"
+        return named
+    }
+
+    /// Whether an earlier activity has this id, such as that of an earlier replay.
+    var isIDUsedUp: Bool { ["activity_ended", "activity_exists", "attributes_conflict"].contains(problem.code) }
 }

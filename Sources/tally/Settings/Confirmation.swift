@@ -3,7 +3,7 @@ import Foundation
 
 /// Confirms a deletion in advance.
 struct ConfirmationOption: ParsableArguments {
-    @Flag(help: "Do not ask for the id once more.") var yes = false
+    @Flag(help: "Do not ask for the id again. Without a terminal, the command asks nothing.") var yes = false
 }
 
 /// Asks a person to confirm an irreversible command. Asks nothing if the input is not a terminal.

@@ -85,7 +85,7 @@ struct DeclaredApp {
 extension DeclaredApp {
     /// The requests that are needed, in their order.
     func plan(_ client: TallyClient, force: Bool) async throws -> [PlannedChange] {
-        let stored = try await Self.unlessMissing { () async throws(ClientError) in try await client.app(id) }
+        let stored = try await unlessMissing { () async throws(ClientError) in try await client.app(id) }
         var plan: [PlannedChange] = []
         if let settings {
             let differences = stored.map { Self.differences($0, settings) } ?? []
@@ -136,7 +136,7 @@ extension DeclaredApp {
         let request = try await Self.request(name, body)
         let stored =
             isAppStored
-            ? try await Self.unlessMissing { () async throws(ClientError) in try await client.type(id, name) } : nil
+            ? try await unlessMissing { () async throws(ClientError) in try await client.type(id, name) } : nil
         var differences: [DocumentDifference] = []
         if let stored, case .schemas(let attributes, let contentState) = request.source {
             var after = stored
@@ -175,15 +175,14 @@ extension DeclaredApp {
         }
         return request
     }
+}
 
-    private static func unlessMissing<Value>(
-        _ body: () async throws(ClientError) -> Value
-    ) async throws(ClientError) -> Value? {
-        do {
-            return try await body()
-        } catch {
-            if error.problem?.status == 404 { return nil }
-            throw error
-        }
+/// What the server answers; nil if it has no such thing.
+func unlessMissing<Value>(_ body: () async throws(ClientError) -> Value) async throws(ClientError) -> Value? {
+    do {
+        return try await body()
+    } catch {
+        if error.problem?.status == 404 { return nil }
+        throw error
     }
 }

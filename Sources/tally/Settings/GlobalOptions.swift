@@ -56,15 +56,16 @@ struct AppOption: ParsableArguments {
 
 /// Selects one page of a list.
 struct PageOptions: ParsableArguments {
-    @Option(help: "The most to show, 1 to 1000.")
-    var limit = 100
+    /// Nil: not given.
+    @Option(help: "The most to show, 1 to 1000. Default: 100.")
+    var limit: Int?
 
     @Option(help: "The next_cursor of the page before.")
     var cursor: String?
 
-    var request: PageRequest { PageRequest(limit: limit, cursor: cursor) }
+    var request: PageRequest { PageRequest(limit: limit ?? 100, cursor: cursor) }
 
     func validate() throws {
-        guard (1...1_000).contains(limit) else { throw ValidationError("--limit must be from 1 to 1000.") }
+        guard (1...1_000).contains(limit ?? 100) else { throw ValidationError("--limit must be from 1 to 1000.") }
     }
 }

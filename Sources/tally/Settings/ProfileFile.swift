@@ -37,14 +37,29 @@ struct ProfileFile: Equatable {
 
     /// - Throws: ``UsageError`` if there is no such profile.
     mutating func use(_ name: String) throws(UsageError) {
-        guard names.contains(name) else {
-            let known = names.isEmpty ? "none" : names.joined(separator: ", ")
-            throw UsageError("There is no profile '\(name)'; there are: \(known).")
-        }
+        try require(name)
         set("default", .string(name))
     }
 
-    private mutating func set(_ key: String, _ value: JSONValue) {
+    /// If the profile is the default, there is no default afterwards.
+    ///
+    /// - Throws: ``UsageError`` if there is no such profile.
+    mutating func remove(_ name: String) throws(UsageError) {
+        try require(name)
+        var profiles = document["profiles"]?.object ?? JSONObject()
+        profiles[name] = nil
+        set("profiles", .object(profiles))
+        if standard == name { set("default", nil) }
+    }
+
+    private func require(_ name: String) throws(UsageError) {
+        guard !names.contains(name) else { return }
+        let known = names.isEmpty ? "none" : names.joined(separator: ", ")
+        throw UsageError("There is no profile '\(name)'; there are: \(known).")
+    }
+
+    /// Nil removes the field.
+    private mutating func set(_ key: String, _ value: JSONValue?) {
         var object = document.object ?? JSONObject()
         object[key] = value
         document = .object(object)

@@ -44,3 +44,8 @@ enum PointInTime: CommandLineValue, Equatable {
         }
     }
 }
+
+extension Instant {
+    /// The time on this machine's clock.
+    static var now: Instant { Instant(microseconds: Int64(Date().timeIntervalSince1970 * 1_000_000)) }
+}

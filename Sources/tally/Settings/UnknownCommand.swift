@@ -28,9 +28,13 @@ struct UnknownCommand: Equatable {
         return nil
     }
 
+    /// Commands that people look for in the wrong place, and where they are.
+    private static let elsewhere = ["tally halts resume": "tally apps resume"]
+
     var text: String {
         let command = (["tally"] + parents).joined(separator: " ")
-        let advice = suggestion.map { " Did you mean '\(command) \($0)'?" } ?? ""
+        let meant = Self.elsewhere["\(command) \(word)"] ?? suggestion.map { "\(command) \($0)" }
+        let advice = meant.map { " Did you mean '\($0)'?" } ?? ""
         return
             "tally: usage: '\(command)' has no command '\(word)'.\(advice)\n  → '\(command) --help' lists the commands."
     }

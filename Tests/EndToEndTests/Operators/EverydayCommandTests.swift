@@ -25,6 +25,20 @@ struct EverydayCommandTests {
             )
             #expect(user.cards.map(\.activityID) == [OperatorStage.id])
             #expect(user.activities.map(\.activityID) == [OperatorStage.id])
+            _ = try await stage.tally(
+                "devices",
+                "put",
+                "lost-1",
+                "--environment",
+                "production",
+                "--device-token",
+                "80f4a6c1d2e3"
+            )
+            for token in ["80f4", "80F4A6C1D2E3"] {
+                let found = try await stage.tally("devices", "list", "--token", token, "--json")
+                let ids = try JSONValue(parsing: found.output)["items"]?.array?.map { $0["device_id"]?.string }
+                #expect(ids == ["lost-1"], "\(found.output)\(found.errors)")
+            }
             let status = try await stage.tally("status", "-o", "json")
             let seen = try JSONValue(parsing: status.output)["apps"]?.array?.first
             #expect(seen?["live"] == 1 && seen?["destinations"] == 1 && seen?["halted"] == [], "\(status.output)")
