@@ -23,10 +23,7 @@ enum EndPage {
             }
             var request: JSONValue = [:]
             if let minutes = visit.form["dismiss_minutes"] {
-                request.set(
-                    "dismiss_after_seconds",
-                    Int(minutes).map { .number(JSONNumber($0 * 60)) } ?? .string(minutes)
-                )
+                request.set("dismiss_after_seconds", seconds(ofMinutes: minutes))
             }
             let plan = try DryRunAnswer(json: try await visit.send("POST", path.with(["dry_run": "true"]), request))
             let confirmation: HTML = """
@@ -38,6 +35,13 @@ enum EndPage {
         } catch let problem as Problem where (400..<500).contains(problem.status) {
             return try await page(visit, choice, outcome: Parts.problem(problem), status: problem.status)
         }
+    }
+
+    /// The seconds that a text of minutes means. The API refuses what is too long, and what is no number.
+    private static func seconds(ofMinutes text: String) -> JSONValue {
+        guard let minutes = Int(text) else { return .string(text) }
+        let (seconds, isTooLong) = minutes.multipliedReportingOverflow(by: 60)
+        return .number(JSONNumber(isTooLong ? Int.max : seconds))
     }
 
     private static func page(
