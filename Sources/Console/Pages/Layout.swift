@@ -80,7 +80,7 @@ struct Layout: Sendable {
             """
             <a class="skip" href="#main">Skip to the content</a>
             <header class="top">
-            <a class="brand" href="/console">\(Drawing.mark)<span>Tally</span></a>
+            <a class="brand" href="\(Place.now.address(choice?.id))">\(Drawing.mark)<span>Tally</span></a>
             \(switcher)
             <form class="find" action="/console/find" role="search">
             \(choice.map { "<input type=\"hidden\" name=\"app\" value=\"\($0.id)\">" as HTML })
