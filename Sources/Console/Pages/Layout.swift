@@ -27,6 +27,23 @@ struct Layout: Sendable {
         case audit = "Audit"
         case doctor = "Doctor"
 
+        /// The entry that the page at this path belongs to.
+        static func of(_ path: String) -> Place {
+            switch path.split(separator: "/").dropFirst().first {
+            case "activities", "activity": .activities
+            case "phones", "phone": .phones
+            case "channels", "channel": .channels
+            case "types", "type": .types
+            case "schedules", "schedule": .schedules
+            case "events": .events
+            case "halts", "halt": .halts
+            case "api-keys": .apiKeys
+            case "audit": .audit
+            case "doctor": .doctor
+            default: .now
+            }
+        }
+
         func address(_ app: String?) -> Address {
             switch self {
             case .now: Address("/console", ["app": app])
