@@ -34,7 +34,7 @@ enum NowPage {
             <div id="now-live" data-part>\(ActivitiesPage.table(activities.items, app: app, visit: visit, empty: "No activity is live."))
             \(activities.nextCursor == nil ? "" : more(app))</div></section>
             <section><h2 id="due">Next schedules</h2>
-            <div id="now-due" data-part>\(SchedulesPage.table(schedules.items, app: app, visit: visit, acts: false))</div></section>
+            <div id="now-due" data-part>\(SchedulesPage.table(schedules.items, app: app, visit: visit, returningTo: nil))</div></section>
             """
         )
     }
