@@ -5,7 +5,7 @@ import JSON
 
 /// A change of an activity: a form made from the schema, a dry run, and then the change.
 ///
-/// Others may change the activity meanwhile. The form sends the fields that the operator changed, over the newest state.
+/// Others may change the activity meanwhile. The console sets the fields that the operator changed on the newest state.
 enum ChangePage {
     static func show(_ visit: Visit) async throws -> ConsoleAnswer {
         try await Subject(visit).editor()
@@ -171,12 +171,18 @@ enum ChangePage {
         private var moved: HTML {
             Parts.note(
                 .warn,
-                "Since you opened the form, revision \(visit.form["revision"] ?? "") has become revision \(activity.revision). Your fields stand on its content; the others stay as they are in it."
+                """
+                The activity has changed: revision \(visit.form["revision"] ?? "") has become revision \(activity.revision). \
+                The fields that you changed are set on its content. All others stay as they are now.
+                """
             )
         }
 
         private var unsent: HTML {
-            Parts.note(.warn, "Nothing was sent, because the activity has changed since you tried. See what it would do now.")
+            Parts.note(
+                .warn,
+                "Nothing was sent, because the activity has changed since you tried. See what it would do now."
+            )
         }
 
         // MARK: HTML

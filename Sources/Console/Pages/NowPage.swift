@@ -12,7 +12,7 @@ enum NowPage {
         async let text = visit.text("/metrics")
         async let health = visit.api.answer(to: ConsoleCall(method: "GET", path: "/health/ready", secret: visit.secret))
         let metrics = MetricSamples(await text ?? "")
-        let answers = Answers(metrics, visit)
+        let answers = Answers(metrics, visit.rates, of: visit.owner.app?.rawValue, at: visit.now)
         let activities = try await live
         let schedules = try await due
         // The page shows the rest without the warnings.
@@ -72,7 +72,7 @@ enum NowPage {
     }
 
     /// What APNs has answered since this daemon started.
-    private struct Answers {
+    struct Answers {
         let accepted: Double
         let refused: Double
         /// The pushes to which no answer came.
@@ -80,7 +80,7 @@ enum NowPage {
         let requests: Double
         let rates: [String: Rates.Rate]
 
-        init(_ metrics: MetricSamples, _ visit: Visit) {
+        init(_ metrics: MetricSamples, _ memory: Rates, of app: String?, at now: Instant) {
             let answers = metrics.all("tally_apns_responses_total")
             let all = answers.reduce(0) { $0 + $1.value }
             accepted = answers.filter { $0.labels["status"]?.hasPrefix("2") == true }.reduce(0) { $0 + $1.value }
@@ -90,7 +90,7 @@ enum NowPage {
             let counts = [
                 "accepted": accepted, "refused": refused, "unanswered": unanswered, "requests": requests,
             ]
-            rates = visit.rates.note(counts, of: visit.owner.app?.rawValue, at: visit.now)
+            rates = memory.note(counts, of: app, at: now)
         }
 
         /// Whether pushes got no answer in the last minute; on the first look, whether none ever got one.

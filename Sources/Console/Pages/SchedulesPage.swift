@@ -56,7 +56,7 @@ enum SchedulesPage {
         )
     }
 
-    /// - Parameter page: where a button leads back to; nil: no buttons.
+    /// A table of schedules. Its buttons lead back to `page`; without one it has no buttons.
     static func table(
         _ schedules: [ScheduleResource],
         app: String,
