@@ -73,7 +73,8 @@ struct ContentForm {
                 return
                     "<div>\(label)<input id=\"\(name)\" name=\"\(name)\" value=\"\(text)\" inputmode=\"decimal\"\(required)>\(hidden)</div>"
             case .flag:
-                return "<div>\(label)\(select(name, [.bool(true), .bool(false)], text, field.isRequired))\(hidden)</div>"
+                let flags = select(name, [.bool(true), .bool(false)], text, field.isRequired)
+                return "<div>\(label)\(flags)\(hidden)</div>"
             case .choice(let words):
                 return "<div>\(label)\(select(name, words, text, field.isRequired))\(hidden)</div>"
             case .json:
