@@ -39,7 +39,7 @@ package struct Console: Sendable {
         guard let route = ConsoleRoute.at(request.path) else {
             return await entrance.admitted(orElse: { ErrorPage.alone(status: 404, "There is no such page.") }) {
                 visit in
-                ErrorPage.within(visit, status: 404, "There is no such page.")
+                await ErrorPage.within(visit, status: 404, "There is no such page.")
             }
         }
         return await entrance.admitted(orElse: { entrance.signIn(status: 401) }) { visit in
@@ -58,11 +58,11 @@ package struct Console: Sendable {
 
     private static func answer(_ route: ConsoleRoute, _ visit: Visit) async -> ConsoleAnswer {
         guard let handler = visit.request.method == "GET" ? route.get : route.post else {
-            return ErrorPage.within(visit, status: 405, "This page takes no such request.")
+            return await ErrorPage.within(visit, status: 405, "This page takes no such request.")
         }
         let needed = visit.request.method == "GET" ? route.needs : route.needsToChange
         guard visit.owner.allows(needed) else {
-            return ErrorPage.within(
+            return await ErrorPage.within(
                 visit,
                 status: 403,
                 "Your key lacks the scope '\(needed.rawValue)', which this needs. Sign in with another key."
@@ -74,9 +74,10 @@ package struct Console: Sendable {
             return FirstSteps.page(visit, nothing.place)
         } catch let problem as Problem {
             let memory = await Gone.app(problem, visit)
-            return memory ?? ErrorPage.of(problem, visit)
+            if let memory { return memory }
+            return await ErrorPage.of(problem, visit)
         } catch {
-            return ErrorPage.within(visit, status: 500, "The daemon failed. Its log says why.")
+            return await ErrorPage.within(visit, status: 500, "The daemon failed. Its log says why.")
         }
     }
 }

@@ -17,6 +17,7 @@ def change(page):
     page.locator("[id='field.minute']").fill(minute)
     page.get_by_role("button", name="Try it").click()
     page.get_by_role("heading", name="Dry run").wait_for()
+    page.get_by_role("region", name="Changes", exact=True).get_by_text(minute, exact=True).wait_for()
     page.screenshot(path=str(SHOTS / f"dry-run-{page.viewport_size['width']}.png"))
     page.get_by_role("button", name=re.compile("Send revision")).click()
     page.get_by_text("Accepted as revision").wait_for()
@@ -32,7 +33,8 @@ def schedule_and_cancel(page):
     page.get_by_role("button", name="Try it").click()
     page.get_by_role("button", name="Schedule it").click()
     page.get_by_role("button", name="Cancel").first.click()
-    page.get_by_role("heading", name="Schedules").wait_for()
+    page.get_by_text("The schedule was cancelled").wait_for()
+    page.get_by_role("heading", name=ACTIVITY, exact=True).wait_for()
 
 
 def schedule_and_run(page):

@@ -270,6 +270,7 @@ def expired_session(page):
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("button", name="Send it").click()
     page.get_by_role("heading", name="Dry run").wait_for()
+    page.get_by_role("button", name="Change it again").click()
     assert page.locator("[id='field.minute']").input_value() == "77"
 
 

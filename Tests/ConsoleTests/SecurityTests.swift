@@ -130,7 +130,7 @@ struct SecurityTests {
             let encoded = RunningConsole.encode(hostile)
             let names = [
                 "app", "id", "q", "name", "kind", "activity", "device", "action", "key", "state", "cursor", "next",
-                "link", "sent", "done", "after",
+                "link", "sent", "done", "after", "resumed",
             ]
             for path in ConsoleRoute.all.map(\.path) + ["/console/sign-in", "/console/none"] {
                 var queries = names.map { "?\($0)=\(encoded)" }
@@ -150,6 +150,7 @@ struct SecurityTests {
                 + [
                     "content_state", "policy", "request", "field.note", "at", "alert_title", "alert_body", "urgency",
                     "users", "devices", "version", "environment", "expires_at", "dismiss_minutes", "kept",
+                    "back", "once", "revision", "tried", "was.note", "was_content_state", "bundle_id", "all_of_type",
                 ].map { ($0, hostile) }
             for route in ConsoleRoute.all where route.post != nil {
                 let answer = try await console.post(route.path + Self.query, cookie, form)

@@ -1,7 +1,7 @@
 import APITypes
 import Synchronization
 
-/// What one daemon remembers of visitors: wrong keys, used links, and sessions that were signed out.
+/// What one daemon remembers of visitors: wrong keys, used links and forms, and sessions that were signed out.
 final class ConsoleMemory: Sendable {
     /// The wrong keys that one client may try in a row.
     static let wrongKeys = 10
@@ -13,7 +13,7 @@ final class ConsoleMemory: Sendable {
     private struct State {
         /// Per client: until when its wrong keys count, in seconds.
         var wrong: [String: Int64] = [:]
-        /// Ids of sessions and links that are over, with the time when they expire anyway.
+        /// Ids of sessions, links and forms that are over, with the time when they expire anyway.
         var over: [String: Instant] = [:]
     }
 
@@ -46,6 +46,13 @@ final class ConsoleMemory: Sendable {
             if state.over.count >= Self.most { state.over = state.over.filter { $0.value > now } }
             return state.over.updateValue(expiresAt, forKey: id) == nil
         }
+    }
+
+    /// Uses up a form that may be sent once. False if it was sent before.
+    func use(formOnce id: String, now: Instant) -> Bool {
+        // The prefix keeps it apart from the ids of sessions and links.
+        let expiry = Instant(unixSeconds: now.unixSeconds + ConsoleSession.lifetimeSeconds)
+        return end("form \(id.prefix(64))", expiresAt: expiry, now: now)
     }
 
     func isOver(_ id: String) -> Bool { state.withLock { $0.over[id] != nil } }

@@ -59,7 +59,7 @@ struct Entrance: Sendable {
                 secret: session.secret,
                 formToken: FormToken(text: seal.formToken(for: session.id)),
                 api: api,
-                rates: memory.rates
+                memory: memory
             )
         )
     }

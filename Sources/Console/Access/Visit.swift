@@ -11,9 +11,10 @@ struct Visit: Sendable {
     let secret: String
     var formToken: FormToken
     let api: any ConsoleAPI
-    let rates: Rates
+    let memory: ConsoleMemory
 
     var now: Instant { request.now }
+    var rates: Rates { memory.rates }
 
     /// Whether the browser asks for the live parts of a page that it shows.
     var isRenewal: Bool { request.method == "GET" && query[Renewals.parameter] != nil }

@@ -2,17 +2,26 @@ import APITypes
 
 /// An address within the console: a fixed path and percent-encoded query values.
 struct Address: Sendable, Hashable {
-    let text: String
+    private(set) var text: String
 
     /// Pairs of the query without a value are left out.
     init(_ path: StaticString, _ query: KeyValuePairs<String, String?> = [:]) {
-        var text = path.description
-        var separator = "?"
+        text = path.description
+        add(query)
+    }
+
+    /// The same address with further query values.
+    func with(_ query: KeyValuePairs<String, String?>) -> Address {
+        var address = self
+        address.add(query)
+        return address
+    }
+
+    private mutating func add(_ query: KeyValuePairs<String, String?>) {
         for case (let name, let value?) in query {
-            text += separator + PercentEncoding.encode(name) + "=" + PercentEncoding.encode(value)
-            separator = "&"
+            text += text.contains("?") ? "&" : "?"
+            text += PercentEncoding.encode(name) + "=" + PercentEncoding.encode(value)
         }
-        self.text = text
     }
 
     /// An address that a form or a query brought; nil unless it lies within the console.

@@ -1,16 +1,22 @@
 import APITypes
 import ActivityModel
+import Cryptography
 import JSON
 
 /// API keys: who may do what. A new key's secret is shown once.
 enum APIKeysPage {
-    static func show(_ visit: Visit) async throws -> ConsoleAnswer { try await page(visit, outcome: "") }
+    static func show(_ visit: Visit) async throws -> ConsoleAnswer {
+        let isRevoked = visit.query["done"] == "revoked"
+        return try await page(visit, outcome: isRevoked ? Parts.note(.good, "The key is revoked.") : "")
+    }
 
     static func take(_ visit: Visit) async throws -> ConsoleAnswer {
         do {
-            if let id = visit.form["revoke"] {
-                try await visit.send("DELETE", "/v1/api-keys/\(id)")
-                return .redirect(Address("/console/api-keys"))
+            if let id = visit.form["revoke"] { return try await revoke(id, visit) }
+            // Reloading the answer sends its form again.
+            if let form = visit.form["once"], !visit.memory.use(formOnce: form, now: visit.now) {
+                let note: HTML = "This form was sent before, so nothing was made. The list shows what there is."
+                return try await page(visit, outcome: Parts.note(.warn, note))
             }
             var request: JSONValue = [
                 "name": .string(visit.form["name"] ?? ""),
@@ -27,11 +33,38 @@ enum APIKeysPage {
                 )
             )
         } catch let problem as Problem where problem.status != 503 {
-            return try await page(visit, outcome: Parts.problem(problem), status: problem.status)
+            return try await page(visit, outcome: Parts.problem(problem), status: problem.status, keeping: visit.form)
         }
     }
 
-    private static func page(_ visit: Visit, outcome: HTML, status: Int = 200) async throws -> ConsoleAnswer {
+    /// Revokes a key. Asks first if it is the one that the person is signed in with.
+    private static func revoke(_ id: String, _ visit: Visit) async throws -> ConsoleAnswer {
+        guard id.lowercased() != visit.owner.keyID.lowercased() || visit.form["step"] == "confirm" else {
+            let button = Parts.action(
+                visit,
+                address(visit),
+                "Revoke it and sign out",
+                fields: [("revoke", id), ("step", "confirm")],
+                tone: .bad
+            )
+            let question: HTML = """
+                <section class="plan" aria-label="Confirm"><h2>Revoke your own key?</h2>
+                <p>You are signed in with this key. Revoking it ends this session and all others of the key.</p>\(button)</section>
+                """
+            return try await page(visit, outcome: question)
+        }
+        try await visit.send("DELETE", "/v1/api-keys/\(id)")
+        return .redirect(address(visit).with(["done": "revoked"]))
+    }
+
+    private static func address(_ visit: Visit) -> Address { Address("/console/api-keys", ["app": visit.query["app"]]) }
+
+    private static func page(
+        _ visit: Visit,
+        outcome: HTML,
+        status: Int = 200,
+        keeping kept: FormFields = FormFields("")
+    ) async throws -> ConsoleAnswer {
         let page = try await visit.get(
             APIPath("/v1/api-keys").with(["limit": "100", "cursor": visit.query["cursor"]]),
             as: Page<APIKeyResource>.self
@@ -41,7 +74,7 @@ enum APIKeysPage {
         let rows = page.items.map { key -> HTML in
             let revoke: HTML =
                 key.revokedAt == nil
-                ? Parts.action(visit, Address("/console/api-keys"), "Revoke", fields: [("revoke", key.id)], tone: .bad)
+                ? Parts.action(visit, address(visit), "Revoke", fields: [("revoke", key.id)], tone: .bad)
                 : ""
             let state =
                 key.revokedAt != nil
@@ -53,12 +86,12 @@ enum APIKeysPage {
                 <td>\(Parts.when(key.expiresAt, now: visit.now))</td><td>\(revoke)</td></tr>
                 """
         }
-        let older = page.nextCursor.map { Address("/console/api-keys", ["cursor": $0]) }
+        let older = page.nextCursor.map { address(visit).with(["cursor": $0]) }
         return Layout(visit: visit, title: "API keys", place: .apiKeys, choice: choice).page(
             """
             <h1>API keys</h1>\(outcome)
             \(Parts.table("API keys", ["Name", "Id", "Scopes", "App", "State", "Made", "Used", "Expires", "Revoke"], rows, empty: "No key yet."))\(Parts.more(older))
-            <section><h2 id="new">New key</h2>\(form(visit))</section>
+            <section><h2 id="new">New key</h2>\(form(visit, kept))</section>
             """,
             status: status
         )
@@ -68,15 +101,21 @@ enum APIKeysPage {
         key.expiresAt.map { $0 < visit.now } ?? false
     }
 
-    private static func form(_ visit: Visit) -> HTML {
+    /// The form for a new key, with what a refused one held.
+    private static func form(_ visit: Visit, _ kept: FormFields) -> HTML {
+        let chosen = kept.all("scope")
         let scopes = Scope.allCases.html { scope in
-            "<label class=\"check\"><input type=\"checkbox\" name=\"scope\" value=\"\(scope.rawValue)\"> \(scope.rawValue)</label>"
+            let checked: HTML = chosen.contains(scope.rawValue) ? " checked" : ""
+            return
+                "<label class=\"check\"><input type=\"checkbox\" name=\"scope\" value=\"\(scope.rawValue)\"\(checked)> \(scope.rawValue)</label>"
         }
+        let app = kept.raw("bundle_id") ?? visit.owner.app?.rawValue ?? ""
         return """
             <form method="post" class="fields">\(visit.formToken.html)
-            <div><label for="name">Name</label><input id="name" name="name" required maxlength="128" autocomplete="off"></div>
-            <div><label for="bundle_id">App <small>empty: all</small></label><input id="bundle_id" name="bundle_id" value="\(visit.owner.app?.rawValue ?? "")" autocomplete="off"></div>
-            <div><label for="expires_at">Expires <small>RFC 3339, empty: never</small></label><input id="expires_at" name="expires_at" autocomplete="off"></div>
+            <input type="hidden" name="once" value="\(Base64URL.encode(SecureRandom.bytes(16)))">
+            <div><label for="name">Name</label><input id="name" name="name" value="\(kept.raw("name") ?? "")" required maxlength="128" autocomplete="off"></div>
+            <div><label for="bundle_id">App <small>empty: all</small></label><input id="bundle_id" name="bundle_id" value="\(app)" autocomplete="off"></div>
+            <div><label for="expires_at">Expires <small>RFC 3339, empty: never</small></label><input id="expires_at" name="expires_at" value="\(kept.raw("expires_at") ?? "")" autocomplete="off"></div>
             <fieldset class="span checks"><legend>Scopes</legend>\(scopes)</fieldset>
             <div class="span"><button class="main">Make the key</button></div></form>
             """

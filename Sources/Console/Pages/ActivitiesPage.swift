@@ -22,7 +22,7 @@ enum ActivitiesPage {
             """
             <h1>Activities</h1>
             \(filter(app, text))
-            \(search.complaint.map { Parts.note(.warn, "\($0)") })
+            \(found.activities.isEmpty ? search.complaint.map { Parts.note(.warn, "\($0)") } : nil)
             <div id="list" data-part>\(table(found.activities, app: app, visit: visit, sparks: sparks))
             \(found.note.map { "<p class=\"hint\">\($0)</p>" as HTML })\(Parts.more(older))</div>
             """
@@ -94,7 +94,10 @@ enum ActivitiesPage {
 struct ActivitySearch {
     private var type: String?
     private var state: String?
+    /// The words that are no filter.
     private var id: String?
+    /// The whole search, which may be an id that looks like a filter.
+    private let text: String
     /// The words of the search that mean nothing here.
     private(set) var complaint: String?
 
@@ -105,6 +108,7 @@ struct ActivitySearch {
     }
 
     init(_ text: String) {
+        self.text = text
         for word in text.split(separator: " ") {
             let parts = word.split(separator: ":", maxSplits: 1).map(String.init)
             switch (parts.first, parts.count) {
@@ -115,28 +119,29 @@ struct ActivitySearch {
                     let states = ActivityState.allCases.map(\.rawValue).joined(separator: ", ")
                     complaint = "'\(parts[1])' is not a state. The states are \(states)."
                 }
-            default: id = String(word)
+            default: id = id.map { "\($0) \(word)" } ?? String(word)
             }
         }
     }
 
     func run(_ visit: Visit, _ app: String) async throws -> Found {
-        if complaint != nil { return Found(activities: []) }
-        if let id {
+        if !text.isEmpty, visit.query["cursor"] == nil {
             do {
-                return Found(activities: [try await visit.get("/v1/apps/\(app)/activities/\(id)")])
+                return Found(activities: [try await visit.get("/v1/apps/\(app)/activities/\(text)")])
             } catch let problem as Problem where problem.status == 404 || problem.status == 422 {
-                return try await part(id, visit, app)
+                // It is no whole id.
             }
         }
-        return try await list(visit, app)
+        if complaint != nil { return Found(activities: []) }
+        guard let id else { return try await list(visit, app) }
+        return try await part(id, visit, app)
     }
 
     private func part(_ text: String, _ visit: Visit, _ app: String) async throws -> Found {
         do {
             return try await list(visit, app, part: text)
         } catch let problem as Problem where problem.status == 422 {
-            return Found(activities: [], note: "An id has letters, digits and . _ : ~ - only.")
+            return Found(activities: [], note: "An id has 1 to 128 printable ASCII characters, and is not '.' or '..'.")
         }
     }
 

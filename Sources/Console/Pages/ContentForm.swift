@@ -3,9 +3,11 @@ import JSON
 
 /// A form for a content state, made from its schema.
 ///
-/// The API judges the content. The form only turns each text into the JSON that its field looks like.
+/// The API judges the content. The form only turns each changed text into the JSON that its field looks like.
 struct ContentForm {
     private static let prefix = "field."
+    /// The prefix of the hidden input with the text that a field was opened with.
+    private static let openedPrefix = "was."
 
     private struct Field {
         let name: String
@@ -49,50 +51,85 @@ struct ContentForm {
         }
     }
 
-    /// The inputs, filled with a content state.
-    func html(_ state: JSONObject) -> HTML {
+    /// The inputs. They show a content state, and what the operator has changed in the form that was sent.
+    ///
+    /// Each input comes with the text that it was opened with, so that an untouched field keeps its exact value.
+    func html(_ state: JSONObject, _ form: FormFields) -> HTML {
         fields.html { field in
             let name = Self.prefix + field.name
-            let value = state[field.name]
+            let opened = Self.text(state[field.name], field)
+            let text = Self.change(of: field, from: opened, in: form) ?? opened
             let required: HTML = field.isRequired ? " required" : ""
             let label: HTML =
                 "<label for=\"\(name)\">\(field.name) <small>\(field.note)\(field.isRequired ? "" : ", optional")</small></label>"
+            let hidden: HTML = "<input type=\"hidden\" name=\"\(Self.openedPrefix + field.name)\" value=\"\(opened)\">"
             switch field.kind {
+            case .text where text.contains(where: \.isNewline):
+                return
+                    "<div class=\"span\">\(label)<textarea id=\"\(name)\" name=\"\(name)\" rows=\"4\">\n\(text)</textarea>\(hidden)</div>"
             case .text:
-                return "<div>\(label)<input id=\"\(name)\" name=\"\(name)\" value=\"\(value?.string ?? "")\"></div>"
+                return "<div>\(label)<input id=\"\(name)\" name=\"\(name)\" value=\"\(text)\">\(hidden)</div>"
             case .number:
-                let text = value.map { $0.string ?? ($0.isNull ? "" : $0.text) } ?? ""
                 return
-                    "<div>\(label)<input id=\"\(name)\" name=\"\(name)\" value=\"\(text)\" inputmode=\"decimal\"\(required)></div>"
+                    "<div>\(label)<input id=\"\(name)\" name=\"\(name)\" value=\"\(text)\" inputmode=\"decimal\"\(required)>\(hidden)</div>"
             case .flag:
-                return "<div>\(label)\(select(name, [.bool(true), .bool(false)], value, field.isRequired))</div>"
+                let flags = select(name, [.bool(true), .bool(false)], text, field.isRequired)
+                return "<div>\(label)\(flags)\(hidden)</div>"
             case .choice(let words):
-                return "<div>\(label)\(select(name, words, value, field.isRequired))</div>"
+                return "<div>\(label)\(select(name, words, text, field.isRequired))\(hidden)</div>"
             case .json:
-                let text = value.map { Parts.pretty($0) } ?? ""
                 return
-                    "<div class=\"span\">\(label)<textarea id=\"\(name)\" name=\"\(name)\" rows=\"4\" spellcheck=\"false\"\(required)>\n\(text)</textarea></div>"
+                    "<div class=\"span\">\(label)<textarea id=\"\(name)\" name=\"\(name)\" rows=\"4\" spellcheck=\"false\"\(required)>\n\(text)</textarea>\(hidden)</div>"
             }
         }
     }
 
-    private func select(_ name: String, _ words: [JSONValue], _ value: JSONValue?, _ isRequired: Bool) -> HTML {
-        let options = words.filter { !$0.isNull }.html { word in
-            let selected: HTML = word == value ? " selected" : ""
+    private func select(_ name: String, _ words: [JSONValue], _ text: String, _ isRequired: Bool) -> HTML {
+        let words = words.filter { !$0.isNull }
+        let options = words.html { word in
+            let selected: HTML = word.text == text ? " selected" : ""
             return "<option value=\"\(word.text)\"\(selected)>\(word.string ?? word.text)</option>"
         }
-        return
-            "<select id=\"\(name)\" name=\"\(name)\">\(isRequired ? "" : "<option value=\"\">–</option>" as HTML)\(options)</select>"
+        // Without an option of its own, a value outside the list would become the first of the list.
+        let isOutside = !text.isEmpty && !words.contains { $0.text == text }
+        let outside: HTML = isOutside ? "<option value=\"\(text)\" selected>\(text)</option>" : ""
+        let none: HTML = isRequired && !text.isEmpty ? "" : "<option value=\"\">–</option>"
+        return "<select id=\"\(name)\" name=\"\(name)\">\(none)\(outside)\(options)</select>"
     }
 
-    /// The content state that a form holds. Members that the schema does not name stay as they were.
-    func state(_ form: FormFields, over old: JSONObject) -> JSONObject {
-        var state = old
+    /// The content state with the fields that the operator changed. Every other member stays as it is in `newest`.
+    func state(_ form: FormFields, over newest: JSONObject) -> JSONObject {
+        var state = newest
         for field in fields {
-            guard let text = form.raw(Self.prefix + field.name) else { continue }
+            let opened = Self.text(newest[field.name], field)
+            guard let text = Self.change(of: field, from: opened, in: form) else { continue }
             state[field.name] = Self.value(text, field)
         }
         return state
+    }
+
+    /// The text that the operator gave a field; nil if it is the one that the form was opened with.
+    private static func change(of field: Field, from newest: String, in form: FormFields) -> String? {
+        guard let sent = form.raw(prefix + field.name) else { return nil }
+        let text = lines(sent)
+        let opened = lines(form.raw(openedPrefix + field.name) ?? newest)
+        // Swift counts texts as equal that differ in their code points.
+        return text.utf8.elementsEqual(opened.utf8) ? nil : text
+    }
+
+    /// Browsers send every line break as CR and LF.
+    private static func lines(_ text: String) -> String {
+        text.replacing("\r\n", with: "\n").replacing("\r", with: "\n")
+    }
+
+    /// What the input of a field shows of its value.
+    private static func text(_ value: JSONValue?, _ field: Field) -> String {
+        guard let value else { return "" }
+        switch field.kind {
+        case .text, .number: return value.isNull ? "" : value.string ?? value.text
+        case .flag, .choice: return value.isNull ? "" : value.text
+        case .json: return Parts.pretty(value)
+        }
     }
 
     private static func value(_ text: String, _ field: Field) -> JSONValue? {

@@ -33,19 +33,27 @@ enum ErrorPage {
         return answer
     }
 
-    static func within(_ visit: Visit, status: Int, _ text: String) -> ConsoleAnswer {
-        Layout(visit: visit, title: heading(status), place: .now).page(
+    static func within(_ visit: Visit, status: Int, _ text: String) async -> ConsoleAnswer {
+        await layout(visit, status).page(
             "<h1>\(heading(status))</h1><p class=\"lead\">\(text)</p>",
             status: status
         )
     }
 
-    static func of(_ problem: Problem, _ visit: Visit) -> ConsoleAnswer {
+    static func of(_ problem: Problem, _ visit: Visit) async -> ConsoleAnswer {
         if problem.status == 503 { return away(problem, visit.request) }
-        return Layout(visit: visit, title: heading(problem.status), place: .now).page(
+        return await layout(visit, problem.status).page(
             "<h1>\(heading(problem.status))</h1>\(Parts.problem(problem))",
             status: problem.status
         )
+    }
+
+    /// The frame of the page that failed, so that its links keep the app.
+    private static func layout(_ visit: Visit, _ status: Int) async -> Layout {
+        let place = Layout.Place.of(visit.request.path)
+        // The app may be what failed. The links then name none.
+        let choice = try? await visit.choice(place)
+        return Layout(visit: visit, title: heading(status), place: place, choice: choice)
     }
 
     private static func heading(_ status: Int) -> String {

@@ -34,7 +34,12 @@ enum HaltsPage {
         } catch let problem as Problem where problem.status != 503 {
             return try await page(visit, outcome: Parts.problem(problem), status: problem.status)
         }
-        return try await page(visit, outcome: Parts.note(.good, "Sending to \(app) (\(environment)) is resumed."))
+        return .redirect(Address("/console/halts", ["app": app, "resumed": environment]))
+    }
+
+    private static func resumed(_ visit: Visit, _ app: String) -> HTML {
+        guard let environment = visit.query["resumed"].flatMap({ APNSEnvironment(rawValue: $0) }) else { return "" }
+        return Parts.note(.good, "Sending to \(app) (\(environment.rawValue)) is resumed.")
     }
 
     private static func page(_ visit: Visit, outcome: HTML, status: Int = 200) async throws -> ConsoleAnswer {
@@ -57,7 +62,7 @@ enum HaltsPage {
             """
             <h1>Halts</h1>
             <p class="lead">Tally halts sending when APNs rejects tokens in masses, so that a wrong setting does not lose them all. Check the environment and the signing key before you resume.</p>
-            \(outcome)
+            \(resumed(visit, app))\(outcome)
             <div id="halts" data-part>\(table(halts, app, visit))
             \(others.isEmpty ? "" : Parts.note(.bad, "<p>Other apps are halted:</p><ul>\(links)</ul>"))</div>
             <section><h2 id="past">Before</h2>\(EventsPage.table(try await events, visit))</section>

@@ -27,6 +27,23 @@ struct Layout: Sendable {
         case audit = "Audit"
         case doctor = "Doctor"
 
+        /// The entry that the page at this path belongs to.
+        static func of(_ path: String) -> Place {
+            switch path.split(separator: "/").dropFirst().first {
+            case "activities", "activity": .activities
+            case "phones", "phone": .phones
+            case "channels", "channel": .channels
+            case "types", "type": .types
+            case "schedules", "schedule": .schedules
+            case "events": .events
+            case "halts", "halt": .halts
+            case "api-keys": .apiKeys
+            case "audit": .audit
+            case "doctor": .doctor
+            default: .now
+            }
+        }
+
         func address(_ app: String?) -> Address {
             switch self {
             case .now: Address("/console", ["app": app])
@@ -80,7 +97,7 @@ struct Layout: Sendable {
             """
             <a class="skip" href="#main">Skip to the content</a>
             <header class="top">
-            <a class="brand" href="/console">\(Drawing.mark)<span>Tally</span></a>
+            <a class="brand" href="\(Place.now.address(choice?.id))">\(Drawing.mark)<span>Tally</span></a>
             \(switcher)
             <form class="find" action="/console/find" role="search">
             \(choice.map { "<input type=\"hidden\" name=\"app\" value=\"\($0.id)\">" as HTML })

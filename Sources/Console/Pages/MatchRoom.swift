@@ -38,6 +38,7 @@ enum MatchRoom {
             choice: choice,
             live: Address("/console/events/stream", ["bundle_id": app, "activity_id": id])
         )
+        let here = Address("/console/activity", ["app": app, "id": id, "device": device])
         return layout.page(
             """
             <div id="room-head" data-part>\(head(activity, visit, app))</div>
@@ -55,7 +56,7 @@ enum MatchRoom {
             <section><h2 id="audience">Audience</h2>
             <div id="room-audience" data-part>\(audience(activity, try await cards, app, visit))</div></section>
             <section><h2 id="schedules">Schedules</h2>
-            <div id="room-schedules" data-part>\(SchedulesPage.table(activity.schedules, app: app, visit: visit, acts: true))</div></section>
+            <div id="room-schedules" data-part>\(SchedulesPage.table(activity.schedules, app: app, visit: visit, returningTo: here))</div></section>
             <section><h2 id="content">Content</h2><div class="columns" id="room-content" data-part>
             <div><h3>Content state</h3>\(Parts.json(.object(activity.contentState), label: "Content state"))</div>
             <div><h3>Attributes</h3>\(Parts.json(.object(activity.attributes), label: "Attributes"))</div></div></section>
@@ -92,7 +93,7 @@ enum MatchRoom {
             return Parts.note(.good, "Accepted as revision \(revision). The bar below shows how far it has come.")
         }
         if visit.query["scheduled"] != nil { return Parts.note(.good, "Scheduled. It stands below under Schedules.") }
-        return ""
+        return SchedulesPage.done(visit)
     }
 
     private static func delivery(_ activity: ActivityResource, _ verdict: Verdict) -> HTML {

@@ -16,19 +16,38 @@ enum MembersPage {
             let ids = words(form.raw(name))
             if !ids.isEmpty { members.set(name, .array(ids.map { .string($0) })) }
         }
-        if form["all_of_type"] != nil { members.set("all_of_type", true) }
-        var request: JSONValue = form["act"] == "remove" ? ["remove": members] : ["add": members]
-        if let title = form["alert_title"] {
-            request.set("alert", ["title": .string(title), "body": .string(form["alert_body"] ?? "")])
-        }
+        let isRemoval = form["act"] == "remove"
+        let everyPhone = form["all_of_type"] != nil
+        if everyPhone { members.set("all_of_type", true) }
         do {
+            guard members.object?.isEmpty == false else {
+                throw Problem.invalidRequest("Nobody is named. Fill in 'Users' or 'Phones', or check 'Every phone'.")
+            }
+            var request: JSONValue = isRemoval ? ["remove": members] : ["add": members]
+            if let alert = try AlertForm.alert(form) { request.set("alert", alert) }
+            if everyPhone, !isRemoval, form["step"] != "confirm" {
+                return try await page(visit, outcome: confirmation(visit))
+            }
             let path: APIPath = "/v1/apps/\(app)/activities/\(id)/audience"
             try await visit.send("POST", path, request, idempotencyKey: form["key"])
         } catch let problem as Problem where (400..<500).contains(problem.status) {
             return try await page(visit, outcome: Parts.problem(problem), status: problem.status)
         }
-        let word = form["act"] == "remove" ? "removed" : "added"
+        let word = isRemoval ? "removed" : "added"
         return .redirect(Address("/console/activity/audience", ["app": app, "id": id, "done": word]))
+    }
+
+    /// Asks before every phone gets a card, because a removal does not take started cards away.
+    private static func confirmation(_ visit: Visit) -> HTML {
+        let carried = visit.form.entries.filter { $0.name != FormToken.name && $0.name != "step" }.html { entry in
+            "<input type=\"hidden\" name=\"\(entry.name)\" value=\"\(entry.value)\">"
+        }
+        return """
+            <section class="plan" aria-label="Confirm"><h2>Add every phone?</h2>
+            <p>Every phone with a start token of the type gets a card. Removing it later does not take started cards away.</p>
+            <form method="post" class="confirm">\(visit.formToken.html)\(carried)<input type="hidden" name="step" value="confirm">\
+            <button class="bad">Add every phone</button></form></section>
+            """
     }
 
     private static func row(_ topic: AudienceTopic) -> HTML {
@@ -76,7 +95,7 @@ enum MembersPage {
             <input type="hidden" name="key" value="\(Base64URL.encode(SecureRandom.bytes(16)))">
             <div><label for="users">Users <small>ids with spaces between them</small></label><textarea id="users" name="users" rows="2" spellcheck="false">\n\(visit.form.raw("users") ?? "")</textarea></div>
             <div><label for="devices">Phones <small>ids with spaces between them</small></label><textarea id="devices" name="devices" rows="2" spellcheck="false">\n\(visit.form.raw("devices") ?? "")</textarea></div>
-            <div class="span checks"><label class="check"><input type="checkbox" name="all_of_type" value="true"> Every phone with a start token of the type</label></div>
+            <div class="span checks"><label class="check"><input type="checkbox" name="all_of_type" value="true"\(visit.form["all_of_type"] == nil ? "" : " checked" as HTML)> Every phone with a start token of the type</label></div>
             <div><label for="alert_title">Alert title <small>for those who are added</small></label><input id="alert_title" name="alert_title" value="\(visit.form["alert_title"] ?? "")"></div>
             <div><label for="alert_body">Alert text</label><input id="alert_body" name="alert_body" value="\(visit.form["alert_body"] ?? "")"></div>
             <div class="span"><button class="main" name="act" value="add">Add</button> <button name="act" value="remove">Remove</button></div>

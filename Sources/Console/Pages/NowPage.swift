@@ -12,6 +12,7 @@ enum NowPage {
         async let text = visit.text("/metrics")
         async let health = visit.api.answer(to: ConsoleCall(method: "GET", path: "/health/ready", secret: visit.secret))
         let metrics = MetricSamples(await text ?? "")
+        let answers = Answers(metrics, visit.rates, of: visit.owner.app?.rawValue, at: visit.now)
         let activities = try await live
         let schedules = try await due
         // The page shows the rest without the warnings.
@@ -27,14 +28,14 @@ enum NowPage {
         return layout.page(
             """
             <h1>Now</h1>
-            <div id="now-state" data-part>\(state(metrics, warnings, app))</div>
+            <div id="now-state" data-part>\(state(metrics, answers, warnings, app))</div>
             \(visit.allows(.operate) ? doctor(app) : "")
-            <div id="now-figures" data-part>\(figures(metrics, visit))</div>
+            <div id="now-figures" data-part>\(figures(metrics, answers))</div>
             <section><h2 id="live">Live activities</h2>
             <div id="now-live" data-part>\(ActivitiesPage.table(activities.items, app: app, visit: visit, empty: "No activity is live."))
             \(activities.nextCursor == nil ? "" : more(app))</div></section>
             <section><h2 id="due">Next schedules</h2>
-            <div id="now-due" data-part>\(SchedulesPage.table(schedules.items, app: app, visit: visit, acts: false))</div></section>
+            <div id="now-due" data-part>\(SchedulesPage.table(schedules.items, app: app, visit: visit, returningTo: nil))</div></section>
             """
         )
     }
@@ -44,7 +45,12 @@ enum NowPage {
     }
 
     /// One sentence that says whether somebody must act.
-    private static func state(_ metrics: MetricSamples, _ warnings: [String], _ app: String) -> HTML {
+    private static func state(
+        _ metrics: MetricSamples,
+        _ answers: Answers,
+        _ warnings: [String],
+        _ app: String
+    ) -> HTML {
         let halts = HaltsPage.places(in: metrics)
         if !halts.isEmpty {
             let places = halts.map { "\($0.app) (\($0.environment))" }.joined(separator: ", ")
@@ -56,23 +62,55 @@ enum NowPage {
         guard warnings.isEmpty else {
             return Parts.note(.warn, "<ul>\(warnings.html { "<li>\($0)</li>" })</ul>")
         }
+        if answers.areMissing {
+            return Parts.note(
+                .warn,
+                "<strong>Pushes get no answer from APNs.</strong> Check the network of this daemon."
+            )
+        }
         return Parts.note(.good, "<strong>Tally is working.</strong> Nothing is halted.")
     }
 
-    private static func figures(_ metrics: MetricSamples, _ visit: Visit) -> HTML {
-        let answers = metrics.all("tally_apns_responses_total")
-        let accepted = answers.filter { $0.labels["status"]?.hasPrefix("2") == true }.reduce(0) { $0 + $1.value }
-        let refused = answers.reduce(0) { $0 + $1.value } - accepted
+    /// What APNs has answered since this daemon started.
+    struct Answers {
+        let accepted: Double
+        let refused: Double
+        /// The pushes to which no answer came.
+        let unanswered: Double
+        let requests: Double
+        let rates: [String: Rates.Rate]
+
+        init(_ metrics: MetricSamples, _ memory: Rates, of app: String?, at now: Instant) {
+            let answers = metrics.all("tally_apns_responses_total")
+            let all = answers.reduce(0) { $0 + $1.value }
+            accepted = answers.filter { $0.labels["status"]?.hasPrefix("2") == true }.reduce(0) { $0 + $1.value }
+            unanswered = answers.filter { $0.labels["status"] == "none" }.reduce(0) { $0 + $1.value }
+            refused = all - accepted - unanswered
+            requests = metrics.sum("tally_http_requests_total")
+            let counts = [
+                "accepted": accepted, "refused": refused, "unanswered": unanswered, "requests": requests,
+            ]
+            rates = memory.note(counts, of: app, at: now)
+        }
+
+        /// Whether pushes got no answer in the last minute; on the first look, whether none ever got one.
+        var areMissing: Bool {
+            guard let rate = rates["unanswered"] else { return unanswered > 0 && accepted + refused == 0 }
+            return rate.perSecond > 0
+        }
+    }
+
+    private static func figures(_ metrics: MetricSamples, _ answers: Answers) -> HTML {
+        let rates = answers.rates
         let waiting = metrics.all("tally_work_waiting_seconds").map(\.value).max() ?? 0
-        let counts = ["accepted": accepted, "refused": refused, "requests": metrics.sum("tally_http_requests_total")]
-        let rates = visit.rates.note(counts, of: visit.owner.app?.rawValue, at: visit.now)
         return """
             <dl class="figures">
-            \(figure("Pushes accepted", rates["accepted"], of: accepted, "by APNs"))
-            \(figure("Refused", rates["refused"], of: refused, "by APNs"))
+            \(figure("Pushes accepted", rates["accepted"], of: answers.accepted, "by APNs"))
+            \(figure("Refused", rates["refused"], of: answers.refused, "by APNs"))
+            \(figure("Without an answer", rates["unanswered"], of: answers.unanswered, "from APNs"))
             \(figure("Backlog", waiting < 1 ? "none" : Parts.duration(Int64(waiting)), "age of the oldest work that is due"))
             \(figure("APNs connections", Parts.count(Int(metrics.sum("tally_apns_connections"))), "open now"))
-            \(figure("Requests", rates["requests"], of: counts["requests"] ?? 0, "to the API"))
+            \(figure("Requests", rates["requests"], of: answers.requests, "to the API"))
             \(figure("Event readers", Parts.count(Int(metrics.sum("tally_http_event_readers"))), "connected now"))
             </dl>
             """

@@ -15,10 +15,11 @@ enum SchedulePage {
             let lead: HTML = "No schedule has this id in \(app). Tally forgets a schedule together with its activity."
             return await Gone.page(layout, id, lead, .scheduleCancelled, in: app)
         }
+        let here = Address("/console/schedule", ["app": app, "id": id])
         return layout.page(
             """
-            <h1>\(layout.title)</h1>
-            \(SchedulesPage.table([schedule], app: app, visit: visit, acts: true))
+            <h1>\(layout.title)</h1>\(SchedulesPage.done(visit))
+            \(SchedulesPage.table([schedule], app: app, visit: visit, returningTo: here))
             """
         )
     }

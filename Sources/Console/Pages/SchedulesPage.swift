@@ -18,7 +18,18 @@ enum SchedulesPage {
         } catch let problem as Problem where problem.status != 503 {
             return try await page(visit, outcome: Parts.problem(problem), status: problem.status)
         }
-        return .redirect(Address("/console/schedules", ["app": app, "state": visit.query["state"]]))
+        let list = Address("/console/schedules", ["app": app, "state": visit.query["state"]])
+        let back = visit.form["back"].flatMap { Address(returningTo: $0) } ?? list
+        return .redirect(back.with(["done": visit.form["act"] == "run" ? "run" : "cancelled"]))
+    }
+
+    /// What became of the schedule whose button was pressed.
+    static func done(_ visit: Visit) -> HTML {
+        switch visit.query["done"] {
+        case "run": Parts.note(.good, "The schedule has run now.")
+        case "cancelled": Parts.note(.good, "The schedule was cancelled.")
+        default: ""
+        }
     }
 
     private static func page(_ visit: Visit, outcome: HTML, status: Int = 200) async throws -> ConsoleAnswer {
@@ -35,30 +46,29 @@ enum SchedulesPage {
                 "<a href=\"\(Address("/console/schedules", ["app": app, "state": word]))\"\(current)>\(word ?? "all")</a>"
         }
         let older = page.nextCursor.map { Address("/console/schedules", ["app": app, "state": state, "cursor": $0]) }
+        let here = Address("/console/schedules", ["app": app, "state": state, "cursor": visit.query["cursor"]])
         return Layout(visit: visit, title: "Schedules", place: .schedules, choice: choice).page(
             """
-            <h1>Schedules</h1><p class="quick">\(quick)</p>\(outcome)
-            \(table(page.items, app: app, visit: visit, acts: true))\(Parts.more(older))
+            <h1>Schedules</h1><p class="quick">\(quick)</p>\(done(visit))\(outcome)
+            \(table(page.items, app: app, visit: visit, returningTo: here))\(Parts.more(older))
             """,
             status: status
         )
     }
 
-    static func table(_ schedules: [ScheduleResource], app: String, visit: Visit, acts: Bool) -> HTML {
-        let mayAct = acts && visit.allows(.operate)
+    /// A table of schedules. Its buttons lead back to `page`; without one it has no buttons.
+    static func table(
+        _ schedules: [ScheduleResource],
+        app: String,
+        visit: Visit,
+        returningTo page: Address?
+    ) -> HTML {
+        let back = visit.allows(.operate) ? page : nil
+        // A refusal is shown above the same list.
+        let state = visit.request.path == "/console/schedules" ? visit.query["state"] : nil
+        let address = Address("/console/schedules", ["app": app, "state": state])
         let rows = schedules.map { schedule -> HTML in
-            let address = Address("/console/schedules", ["app": app])
-            let buttons: HTML =
-                mayAct && schedule.state == .pending
-                ? Parts.action(visit, address, "Run now", fields: [("id", schedule.id), ("act", "run")])
-                    + Parts.action(
-                        visit,
-                        address,
-                        "Cancel",
-                        fields: [("id", schedule.id), ("act", "cancel")],
-                        tone: .bad
-                    )
-                : ""
+            let buttons = back.map { schedule.state == .pending ? acts(schedule.id, visit, address, $0) : "" }
             let activity = Address("/console/activity", ["app": app, "id": schedule.activityID.rawValue])
             let page = Address("/console/schedule", ["app": app, "id": schedule.id])
             return """
@@ -73,6 +83,12 @@ enum SchedulesPage {
             rows,
             empty: "Nothing is scheduled."
         )
+    }
+
+    private static func acts(_ id: String, _ visit: Visit, _ address: Address, _ back: Address) -> HTML {
+        let fields = [("id", id), ("back", back.text)]
+        return Parts.action(visit, address, "Run now", fields: fields + [("act", "run")])
+            + Parts.action(visit, address, "Cancel", fields: fields + [("act", "cancel")], tone: .bad)
     }
 
     private static func tone(_ state: ScheduleState) -> Parts.Tone {

@@ -71,7 +71,8 @@ struct ReplayPlayer: Sendable {
     /// The time from the start of the replay to a post.
     func delay(of post: ReplayPost) -> Duration {
         let recorded = post.atSeconds - (file.posts.first?.atSeconds ?? 0)
-        return .milliseconds(Int64((Double(recorded) * 1_000 / speed).rounded()))
+        // A very low speed would exceed Int64.
+        return .milliseconds(Int64(min(Double(recorded) * 1_000 / speed, 1e15).rounded()))
     }
 
     private func send(_ post: ReplayPost, to activity: ReplayActivity) async -> Result<Entry, any Error> {

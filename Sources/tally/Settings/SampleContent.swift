@@ -39,7 +39,7 @@ struct SampleContent {
         case "boolean": return true
         case "array":
             let count = Int(schema["minItems"]?.int64 ?? 0)
-            return .array((0..<min(count, 100)).map { _ in sample(schema["items"] ?? true, depth: depth + 1) })
+            return .array((0..<max(0, min(count, 100))).map { _ in sample(schema["items"] ?? true, depth: depth + 1) })
         default: return object(schema, depth)
         }
     }
@@ -63,13 +63,13 @@ struct SampleContent {
         default:
             let least = Int(schema["minLength"]?.int64 ?? 0)
             let most = Int(schema["maxLength"]?.int64 ?? .max)
-            let text = "Text" + String(repeating: "x", count: max(0, min(least, 1_000) - 4))
-            return .string(String(text.prefix(most)))
+            let text = "Text" + String(repeating: "x", count: max(4, min(least, 1_000)) - 4)
+            return .string(String(text.prefix(max(0, most))))
         }
     }
 
     private func number(_ schema: JSONValue) -> JSONValue {
-        let least = schema["minimum"]?.int64 ?? schema["exclusiveMinimum"]?.int64.map { $0 + 1 } ?? 1
+        let least = schema["minimum"]?.int64 ?? schema["exclusiveMinimum"]?.int64.map { $0 == .max ? $0 : $0 + 1 } ?? 1
         return .number(JSONNumber(min(least, schema["maximum"]?.int64 ?? least)))
     }
 }
