@@ -46,7 +46,7 @@ extension Intake {
     ) async throws -> Replayable<PushAnswer> {
         try await database.withTransaction { connection in
             try await KeptAnswers.once(idempotency, on: connection) {
-                try await store.requireApp(app, connection)
+                try await store.holdApp(app, connection)
                 try await Store.checkExpiry(request.expiresAt, on: connection)
                 let destinations = try await PushDestinations.read(request.to, app, environment, on: connection)
                 let ids = try await connection.query(
