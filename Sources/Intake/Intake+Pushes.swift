@@ -18,7 +18,9 @@ extension Intake {
     ) async throws -> Replayable<PushAnswer> {
         let body = try Self.body(of: request)
         var environment: APNSEnvironment?
-        if case .token(_, let named) = request.to { environment = try await registry.environment(named, of: app) }
+        if case .token(_, let named) = request.to {
+            environment = try await registry.environment(named, of: app, at: ["to", "environment"])
+        }
         return try await seeingDeletions {
             try await keepingAnswer { try await insert(request, body, app, environment, idempotency) }
         }
