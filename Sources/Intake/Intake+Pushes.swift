@@ -18,7 +18,9 @@ extension Intake {
     ) async throws -> Replayable<PushAnswer> {
         let body = try Self.body(of: request)
         var environment: APNSEnvironment?
-        if case .token(_, let named) = request.to { environment = try await registry.environment(named, of: app) }
+        if case .token(_, let named) = request.to {
+            environment = try await registry.environment(named, of: app, at: ["to", "environment"])
+        }
         return try await seeingDeletions {
             try await keepingAnswer { try await insert(request, body, app, environment, idempotency) }
         }
@@ -46,7 +48,7 @@ extension Intake {
     ) async throws -> Replayable<PushAnswer> {
         try await database.withTransaction { connection in
             try await KeptAnswers.once(idempotency, on: connection) {
-                try await store.requireApp(app, connection)
+                try await store.holdApp(app, connection)
                 try await Store.checkExpiry(request.expiresAt, on: connection)
                 let destinations = try await PushDestinations.read(request.to, app, environment, on: connection)
                 let ids = try await connection.query(

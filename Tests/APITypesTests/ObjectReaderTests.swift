@@ -46,6 +46,14 @@ private let badBodies: [BadBody] = [
         "/priority out_of_range"
     ),
     BadBody(PushRequest.self, ["to": ["user_id": "a"], "push_type": "voip"], "/to invalid_value"),
+    BadBody(UserOrDevice.self, [:], " missing"),
+    BadBody(UserOrDevice.self, ["user_id": "a", "device_id": "b"], " conflict"),
+    BadBody(
+        AppPatch.self,
+        ["environments": ["production": .null, "sandbox": .null]],
+        "/environments/production invalid_value",
+        "/environments/sandbox invalid_value"
+    ),
     BadBody(PushRequest.self, ["to": ["user_id": "a"], "push_type": "alert", "custom": []], "/custom wrong_type"),
     BadBody(
         RegistrationTicketRequest.self,

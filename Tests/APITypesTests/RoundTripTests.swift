@@ -160,6 +160,7 @@ func samples() throws -> [any APIValue & Hashable] {
             after: ["version": 2]
         ),
         DryRunAnswer(activityID: match, revision: 1, timestamp: 0, unchanged: true),
+        DryRunAnswer(activityID: match, revision: 1, timestamp: nil, unchanged: true),
         DryRunAnswer(
             activityID: match,
             revision: 2,

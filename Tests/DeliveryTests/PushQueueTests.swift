@@ -283,6 +283,17 @@ struct PushQueueTests {
         }
     }
 
+    @Test("A refused environment of a token is named with its place in the body")
+    func environmentWithoutKey() async throws {
+        try await withWorld { world in
+            let token = try #require(PushToken(bytes: [0xAA, 0x01]))
+            let refused = try await problem {
+                _ = try await world.orchestrator.intake.push(world.app, request(.token(token, .sandbox)))
+            }
+            #expect(refused?.errors.map(\.pointer.description) == ["/to/environment"])
+        }
+    }
+
     @Test("An app that sends nothing but ordinary pushes is probed with some of them, and goes on when they are taken")
     func probe() async throws {
         try await withWorld { world in

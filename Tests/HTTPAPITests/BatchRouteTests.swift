@@ -204,13 +204,31 @@ struct BatchRouteTests {
         let expected = IdempotencyKey(
             apiKeyID: "key of admin",
             method: "POST",
-            path: Self.path,
+            path: "/v1/apps/com.example.mine/activities/a1/updates",
             key: "k1",
-            bodyHash: []
+            bodyHash: SHA256.hash(#"{"content_state":{"n":1.0}}"#)
         )
-        #expect(keys.allSatisfy { $0.scope == expected.scope })
-        #expect(keys[0] == keys[1])
-        #expect(keys[0].bodyHash != keys[2].bodyHash)
+        #expect(keys[0] == expected)
+        #expect(keys[1] == expected)
+        #expect(keys[2].scope != expected.scope, "It is another activity.")
+    }
+
+    @Test("A key stands for the same in a batch and as the header of the operation's own route")
+    func keyOfRoute() async throws {
+        let app = "/v1/apps/com.example.mine"
+        let bodies = [(op: "update", path: "updates", body: Bodies.update), (op: "end", path: "end", body: "{}")]
+        for (op, path, body) in bodies {
+            for (id, encoded) in [("a1", "a1"), ("a/1", "a%2F1")] {
+                let api = API()
+                let operation = #"{"op":"\#(op)","id":"\#(id)","idempotency_key":"k1","body":\#(body)}"#
+                _ = try await api.send(.post, Self.path, body: #"{"operations":[\#(operation)]}"#)
+                let route = "\(app)/activities/\(encoded)/\(path)"
+                _ = try await api.send(.post, route, body: body, headers: [.idempotencyKey: "k1"])
+                let keys = api.service.idempotencyKeys.compactMap { $0 }
+                #expect(keys.count == 2)
+                #expect(keys.first == keys.last)
+            }
+        }
     }
 
     @Test("An outage is the answer to the operations that it hit")

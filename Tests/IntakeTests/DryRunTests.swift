@@ -37,7 +37,7 @@ struct DryRunTests {
             #expect(push.path == "/3/device/{token}")
             #expect(push.headers["apns-topic"]?.string == "com.example.app.push-type.liveactivity")
             #expect(push.headers["apns-priority"]?.string == "10")
-            #expect(push.headers["apns-expiration"]?.string == String(answer.timestamp + 600))
+            #expect(push.headers["apns-expiration"]?.string == String(try #require(answer.timestamp) + 600))
             #expect(push.body["aps"]?["attributes"]?["home"]?.string == "Argentina")
             #expect(push.bytes == push.body.serialized().count)
             #expect(try await world.rows() == before)
@@ -131,7 +131,7 @@ struct DryRunTests {
                 EndRequest(dismissal: .after(seconds: 60))
             )
             #expect(end.pushes.first?.body["aps"]?["content-state"]?["score"]?.int64 == 1)
-            #expect(end.pushes.first?.body["aps"]?["dismissal-date"]?.int64 == end.timestamp + 60)
+            #expect(end.pushes.first?.body["aps"]?["dismissal-date"]?.int64 == end.timestamp.map { $0 + 60 })
             #expect(try await world.show().state == .live)
         }
     }
@@ -227,6 +227,24 @@ struct DryRunTests {
             #expect(push.path == "/4/broadcasts/apps/com.example.app")
             #expect(push.headers["apns-channel-id"]?.string == id.rawValue)
             #expect(push.headers["apns-topic"] == nil)
+        }
+    }
+
+    @Test("An unchanged state that has no timestamp yet is answered without one")
+    func unstamped() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.settle()
+            try await world.exhaustStamps()
+            #expect(try await world.update(score: 7).timestamp == nil)
+            let same = try await world.orchestrator.intake.dryRunUpdate(
+                world.app,
+                ActivityID(stored: "final"),
+                UpdateRequest(contentState: World.state(7))
+            )
+            #expect(same.unchanged)
+            #expect(same.timestamp == nil)
+            #expect(same.json["timestamp"] == JSONValue.null)
         }
     }
 

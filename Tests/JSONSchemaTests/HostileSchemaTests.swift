@@ -119,6 +119,7 @@ struct HostileSchemaTests {
         // A hundredth of what a validation may cost, because each unit takes its time in a debug build.
         let violations = Validator.violations(of: reader.value, schema.program, effort: Validator.maximumEffort / 100)
         #expect(violations.map(\.message) == [Self.exhausted])
+        #expect(violations.map(\.keyword) == ["too_much_work"])
         // Once is no trouble.
         #expect(try CompiledSchema(reader.rule).isValid(reader.value))
     }

@@ -155,6 +155,48 @@ struct AppDeletionTests {
         }
     }
 
+    @Test("Requests that wait for the deletion of their app find it gone")
+    func requestsMeanwhile() async throws {
+        try await withWorld(connections: 16) { world in
+            let orchestrator = world.orchestrator
+            let app = world.app
+            let user = UserID(stored: "fan")
+            // An erasure revokes tickets only if the app has a ticket key.
+            _ = try await orchestrator.createTicketKey(app, TicketKeyRequest(algorithm: .hs256))
+            let requests: [@Sendable () async throws -> Void] = [
+                {
+                    let request = TypeRequest(source: .schemas(attributes: [:], contentState: [:]))
+                    _ = try await orchestrator.putType(app, ActivityTypeName(stored: "New"), request, force: false)
+                },
+                { _ = try await orchestrator.putTypeVersion(app, World.game, 1, TypeVersionRequest(retired: true)) },
+                { _ = try await orchestrator.createTicketKey(app, TicketKeyRequest(algorithm: .hs256)) },
+                {
+                    let request = TicketRevocationRequest(revokedBefore: Instant(unixSeconds: 1_700_000_000))
+                    _ = try await orchestrator.revokeTickets(app, of: .user(user), request)
+                },
+                { _ = try await orchestrator.putTopics(app, of: .user(user), .whole([Topic(stored: "ajax")])) },
+                { try await orchestrator.eraseUser(app, user) },
+                {
+                    let request = APIKeyRequest(name: "bound", scopes: [.read], bundleID: app)
+                    _ = try await orchestrator.createAPIKey(request)
+                },
+            ]
+            let refusals = try await withThrowingTaskGroup(of: Problem?.self) { group in
+                try await world.database.withTransaction { deletion in
+                    _ = try await deletion.query("SELECT FROM apps FOR UPDATE")
+                    for request in requests {
+                        group.addTask { try await problem(request) }
+                    }
+                    try await world.someoneWaits(atLeast: Int64(requests.count))
+                    _ = try await deletion.execute("DELETE FROM apps")
+                }
+                return try await group.reduce(into: [Problem?]()) { $0.append($1) }
+            }
+            #expect(refusals.compactMap { $0?.status }.sorted() == [404, 404, 404, 404, 404, 404, 422])
+            #expect(refusals.compactMap { $0?.errors.first?.message } == ["This app does not exist."])
+        }
+    }
+
     @Test("A worker that still sends an end is not waited for, and loses its activity with the app")
     func leased() async throws {
         try await withWorld { world in

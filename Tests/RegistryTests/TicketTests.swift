@@ -303,6 +303,7 @@ struct TicketTests {
             sandbox.environment = .sandbox
             let refusal = try await problem { _ = try await make([request(), sandbox]) }
             #expect(refusal?.status == 422)
+            #expect(refusal?.errors.map(\.pointer.description) == ["/tickets/1/environment"])
             let filter = AuditFilter(app: app, action: .ticketIssued)
             let entries = try await registry.audit(filter, PageRequest(), only: nil).items
             #expect(entries.map(\.subject) == [app.rawValue])
@@ -321,6 +322,7 @@ struct TicketTests {
             sandbox.environment = .sandbox
             let keyless = try await problem { _ = try await registry.createTicket(app, sandbox) }
             #expect(keyless?.status == 422)
+            #expect(keyless?.errors.map(\.pointer.description) == ["/environment"])
         }
     }
 }

@@ -85,6 +85,18 @@ struct PayloadTests {
         #expect(throws: UsageError.self) { try Payload.choose(from: [], nil) }
     }
 
+    @Test("a dry run of an unchanged state that has no timestamp yet shows none")
+    func unchanged() {
+        let answer = DryRunAnswer(activityID: ActivityID(stored: "final"), revision: 1, timestamp: nil, unchanged: true)
+        #expect(
+            answer.text == """
+                dry run   nothing would be sent: this is how it is already
+                activity  final
+                revision  1
+                """
+        )
+    }
+
     @Test("a dry run says to whom, at which priority and why, and shows request and body")
     func dryRun() {
         let answer = DryRunAnswer(

@@ -34,6 +34,7 @@ package struct FieldError: Sendable, Hashable {
     package static let payloadTooLarge = "payload_too_large"
     /// Several versions of the type accept the content, but each decodes it from a different JSON form.
     package static let conflictingVersions = "conflicting_versions"
+    // Content that breaks its schema has the keyword that failed, or `too_much_work` (`Violation.tooMuchWork`).
 
     /// The most errors in one answer. A reader stops once it has found more than this.
     package static let maximumCount = 100

@@ -78,6 +78,13 @@ package struct ObjectReader {
         note(key, code, message)
     }
 
+    /// Records an error in a member of the object in a field.
+    mutating func refuse(_ member: String, in key: String, code: String, _ message: String) {
+        known.append(key)
+        let place = pointer.appending(key).appending(member)
+        errors.append(FieldError(pointer: place, code: code, message: message))
+    }
+
     private mutating func note(_ key: String?, _ code: String, _ message: String) {
         let place = key.map { pointer.appending($0) } ?? pointer
         errors.append(FieldError(pointer: place, code: code, message: message))

@@ -46,7 +46,8 @@ package struct BatchOperation: Sendable, Hashable {
     }
 
     package var work: Work
-    /// Within a day, an operation with this key runs once. Repeating the batch returns the first answer.
+    /// Within a day, an operation with this key runs once. Repeating it returns the first answer. The key counts for
+    /// the operation's own route: the same key for another activity is another key.
     package var idempotencyKey: String?
 
     package init(_ work: Work, idempotencyKey: String? = nil) {
@@ -115,21 +116,32 @@ extension BatchOperation {
     }
 
     package var json: JSONValue {
-        let parts: (op: Op, id: String, device: DeviceID?, body: JSONValue) =
+        let parts: (op: Op, id: String, device: DeviceID?) =
             switch work {
-            case .start(let id, let request): (.start, id.rawValue, nil, request.json)
-            case .update(let id, let request): (.update, id.rawValue, nil, request.json)
-            case .end(let id, let request): (.end, id.rawValue, nil, request.json)
-            case .device(let id, let request): (.device, id.rawValue, nil, request.json)
-            case .subscription(let id, let device, let request): (.subscription, id.rawValue, device, request.json)
+            case .start(let id, _): (.start, id.rawValue, nil)
+            case .update(let id, _): (.update, id.rawValue, nil)
+            case .end(let id, _): (.end, id.rawValue, nil)
+            case .device(let id, _): (.device, id.rawValue, nil)
+            case .subscription(let id, let device, _): (.subscription, id.rawValue, device)
             }
         var fields = ObjectWriter()
         fields.add("op", parts.op.rawValue)
         fields.add("id", parts.id)
         fields.add("device_id", parts.device?.rawValue)
         fields.add("idempotency_key", idempotencyKey)
-        fields.add("body", parts.body)
+        fields.add("body", body)
         return fields.json
+    }
+
+    /// The body that the operation's own route takes.
+    package var body: JSONValue {
+        switch work {
+        case .start(_, let request): request.json
+        case .update(_, let request): request.json
+        case .end(_, let request): request.json
+        case .device(_, let request): request.json
+        case .subscription(_, _, let request): request.json
+        }
     }
 }
 

@@ -7,8 +7,9 @@ package struct DryRunAnswer: Sendable, Hashable {
     package var activityID: ActivityID
     /// The revision that the change would get.
     package var revision: Revision
-    /// The `aps.timestamp` that it would get if it were accepted now.
-    package var timestamp: Timestamp
+    /// The `aps.timestamp` that it would get if it were accepted now. If it is `unchanged`, that of the newest state: nil
+    /// until it is stamped.
+    package var timestamp: Timestamp?
     /// Whether nothing would be sent, because the state is the newest one or the same start was already accepted.
     package var unchanged: Bool
     /// The time of a scheduled change. The pushes are those that would be sent now.
@@ -23,7 +24,7 @@ package struct DryRunAnswer: Sendable, Hashable {
     package init(
         activityID: ActivityID,
         revision: Revision,
-        timestamp: Timestamp,
+        timestamp: Timestamp?,
         unchanged: Bool = false,
         at: Instant? = nil,
         audience: AudienceCounts? = nil,
@@ -45,7 +46,7 @@ extension DryRunAnswer: APIAnswer, FieldwiseValue {
     package static let fields = Fields(
         .required("activity_id", \.activityID, .activityID),
         .required("revision", \.revision, .int64),
-        .required("timestamp", \.timestamp, .int64),
+        .nullable("timestamp", \.timestamp, .int64),
         .optional("unchanged", \.unchanged, .bool, unless: false),
         .optional("at", \.at, .time),
         .optional("audience", \.audience, .object(AudienceCounts.self)),

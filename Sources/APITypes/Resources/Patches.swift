@@ -43,7 +43,7 @@ extension AppPatch: APIRequest {
         let environments = reader.optional("environments", Self.keys)
         for key in ["team_id", "environments"] { reader.refuseNull(key) }
         for (name, value) in reader.object["environments"]?.object?.entries ?? [] where value.isNull {
-            reader.refuse("environments", code: FieldError.invalidValue, message: "'\(name)' cannot be removed.")
+            reader.refuse(name, in: "environments", code: FieldError.invalidValue, "'\(name)' cannot be removed.")
         }
         guard reader.finish() else { return nil }
         self.init(

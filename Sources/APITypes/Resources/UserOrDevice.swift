@@ -12,8 +12,10 @@ extension UserOrDevice: APIRequest {
     package init?(reader: inout ObjectReader) {
         let user = reader.optional("user_id", .userID)
         let device = reader.optional("device_id", .deviceID)
-        if reader.has("user_id") == reader.has("device_id") {
-            reader.refuse(code: FieldError.missing, message: "Either 'user_id' or 'device_id' is required.")
+        let hasUser = reader.has("user_id")
+        if hasUser == reader.has("device_id") {
+            let message = "Exactly one of 'user_id' and 'device_id' is expected."
+            reader.refuse(code: hasUser ? FieldError.conflict : FieldError.missing, message: message)
         }
         let name = user.map { Self.user($0) } ?? device.map { Self.device($0) }
         guard reader.finish(), let name else { return nil }

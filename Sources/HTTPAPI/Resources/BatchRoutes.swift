@@ -11,7 +11,7 @@ extension Route {
                 let (request, waited) = call.isLarge ? try await turns.take(read) : (try read(), .zero)
                 // The request itself is already counted as one operation.
                 if let caller = call.principal { limits.charge(caller, request.operations.count - 1) }
-                let group = OperationGroup(service: service, call: call)
+                let group = try OperationGroup(service: service, call: call)
                 let operations = request.operations.map { operation in
                     operation.flatMap { operation in
                         Result { () throws(Problem) in try group.permitted(operation) }

@@ -11,7 +11,7 @@ extension Route {
                 }
                 let stream = IngestStream(
                     app: try call.app(),
-                    group: OperationGroup(service: service, call: call),
+                    group: try OperationGroup(service: service, call: call),
                     principal: principal,
                     terms: call.streaming,
                     incoming: incoming,

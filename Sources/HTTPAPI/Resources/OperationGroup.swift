@@ -10,9 +10,7 @@ import Store
 struct OperationGroup: Sendable {
     let service: any TallyService
     let principal: Principal?
-    /// Method and path of the request that brings the operations: the scope of their idempotency keys.
-    let method: String
-    let path: String
+    let app: BundleID
     /// Kept with the changes that the operations make.
     let origin: RequestOrigin
 
@@ -44,17 +42,8 @@ struct OperationGroup: Sendable {
     /// - Throws: 403 if the caller's key does not have the operation's scope.
     func permitted(_ operation: BatchOperation) throws(Problem) -> KeyedOperation {
         guard let principal, principal.allows(operation.scope) else { throw .missingScope(operation.scope) }
-        // The hash is of the parsed operation, so white space and the like do not matter.
-        let key = operation.idempotencyKey.map { [method, path] key in
-            IdempotencyKey.Deferred(
-                IdempotencyKey(
-                    apiKeyID: principal.keyID,
-                    method: method,
-                    path: path,
-                    key: key,
-                    bodyHash: SHA256.hash(operation.json.serialized())
-                )
-            )
+        let key = operation.idempotencyKey.map { [app] key in
+            IdempotencyKey.Deferred(operation.key(key, of: principal, in: app))
         }
         return KeyedOperation(operation, idempotency: key)
     }
@@ -72,13 +61,37 @@ struct OperationGroup: Sendable {
 }
 
 extension OperationGroup {
-    init(service: any TallyService, call: RouteCall) {
-        self.init(
-            service: service,
-            principal: call.principal,
-            method: call.method,
-            path: call.path,
-            origin: call.origin
+    /// - Throws: 422 for a path without a valid app.
+    init(service: any TallyService, call: RouteCall) throws(Problem) {
+        self.init(service: service, principal: call.principal, app: try call.app(), origin: call.origin)
+    }
+}
+
+extension BatchOperation {
+    /// The idempotency key, with the scope that the header `Idempotency-Key` has on the operation's own route.
+    ///
+    /// The hash is of the parsed body, so white space and the like do not matter. It equals that of a request only if
+    /// the request's body has the same bytes. A request with another hash is refused, and takes effect once.
+    fileprivate func key(_ key: String, of principal: Principal, in app: BundleID) -> IdempotencyKey {
+        let (method, path) = route(in: app)
+        return IdempotencyKey(
+            apiKeyID: principal.keyID,
+            method: method,
+            path: path.text,
+            key: key,
+            bodyHash: SHA256.hash(body.serialized())
         )
+    }
+
+    /// Method and path of the operation's own route.
+    private func route(in app: BundleID) -> (method: String, path: APIPath) {
+        switch work {
+        case .start(let id, _): ("PUT", "/v1/apps/\(app)/activities/\(id)")
+        case .update(let id, _): ("POST", "/v1/apps/\(app)/activities/\(id)/updates")
+        case .end(let id, _): ("POST", "/v1/apps/\(app)/activities/\(id)/end")
+        case .device(let id, _): ("PUT", "/v1/apps/\(app)/devices/\(id)")
+        case .subscription(let id, let device, _):
+            ("PUT", "/v1/apps/\(app)/activities/\(id)/subscriptions/\(device)")
+        }
     }
 }

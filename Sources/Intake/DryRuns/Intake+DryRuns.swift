@@ -135,6 +135,6 @@ extension Intake {
 
 extension DryRunAnswer {
     fileprivate static func unchanged(_ id: ActivityID, _ revision: Revision, _ timestamp: Timestamp?) -> DryRunAnswer {
-        DryRunAnswer(activityID: id, revision: revision, timestamp: timestamp ?? 0, unchanged: true)
+        DryRunAnswer(activityID: id, revision: revision, timestamp: timestamp, unchanged: true)
     }
 }

@@ -13,7 +13,7 @@ extension Intake {
     /// - Throws: 404 for an unknown app.
     package func eraseUser(_ app: BundleID, _ id: UserID) async throws {
         try await database.withYieldingTransaction { connection in
-            try await store.requireApp(app, connection)
+            try await store.holdApp(app, connection)
             let devices = try await UserErasure.devices(app, id, on: connection)
             let activities = try await UserErasure.activities(
                 app,

@@ -50,7 +50,8 @@ struct Validator {
         _ = validator.check(value, 0)
         guard validator.effort > 0 else {
             let message = "this value takes too much work to check against this schema"
-            return [Violation(instance: JSONPointer(), schema: JSONPointer(), keyword: "", message: message)]
+            let (instance, schema) = (JSONPointer(), JSONPointer())
+            return [Violation(instance: instance, schema: schema, keyword: Violation.tooMuchWork, message: message)]
         }
         return Array(validator.violations.prefix(maximumViolations))
     }

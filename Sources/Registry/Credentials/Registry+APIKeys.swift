@@ -15,7 +15,10 @@ extension Registry {
         let key = try await database.withTransaction { connection in
             try await Store.checkExpiry(request.expiresAt, on: connection)
             if let app = request.bundleID {
-                let rows = try await connection.query("SELECT 1 FROM apps WHERE bundle_id = \(app.rawValue)")
+                // Waits for a deletion of the app, as ``Store/holdApp(_:_:)`` does.
+                let rows = try await connection.query(
+                    "SELECT 1 FROM apps WHERE bundle_id = \(app.rawValue) FOR KEY SHARE"
+                )
                 if rows.isEmpty {
                     throw Problem.invalidRequest(at: ["bundle_id"], "This app does not exist.")
                 }

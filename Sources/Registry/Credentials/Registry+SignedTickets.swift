@@ -68,7 +68,7 @@ extension Registry {
         _ request: TicketRevocationRequest
     ) async throws -> TicketRevocation {
         let answer = try await database.withTransaction { connection in
-            try await store.requireApp(app, connection)
+            try await store.holdApp(app, connection)
             try await Self.checkIsOver(request.revokedBefore, on: connection)
             let rows = try await connection.query(
                 """

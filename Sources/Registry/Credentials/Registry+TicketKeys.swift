@@ -16,7 +16,7 @@ extension Registry {
         let (key, secret) = try TicketKey.generate(request.algorithm)
         let stored = try key.bytes()
         return try await database.withTransaction { connection in
-            try await store.requireApp(app, connection)
+            try await store.holdApp(app, connection)
             guard
                 let id = try await connection.query("SELECT gen_random_uuid()::text").single(String.self)
             else { throw Problem.internalError() }

@@ -29,7 +29,7 @@ extension Registry {
     ///
     /// - Throws: As ``createTicket(_:_:)``; then none is made.
     package func createTickets(_ app: BundleID, _ request: TicketBatchRequest) async throws -> TicketBatchAnswer {
-        let tickets = try await newTickets(app, request.tickets)
+        let tickets = try await newTickets(app, request.tickets, at: "tickets")
         var fields = ObjectWriter()
         fields.add("tickets", tickets.count)
         fields.add("expires_at", tickets.map(\.expiresAt).max().map { Instant(unixSeconds: $0) })
@@ -37,11 +37,17 @@ extension Registry {
         return TicketBatchAnswer(tickets: try await issue(tickets, entry))
     }
 
+    /// - Parameter list: the field that lists the requests; nil if the one request is the whole body.
     private func newTickets(
         _ app: BundleID,
-        _ requests: [RegistrationTicketRequest]
+        _ requests: [RegistrationTicketRequest],
+        at list: String? = nil
     ) async throws -> [TicketGrant] {
-        for environment in Set(requests.map(\.environment)) { _ = try await self.environment(environment, of: app) }
+        var checked: Set<APNSEnvironment> = []
+        for (index, request) in requests.enumerated() where checked.insert(request.environment).inserted {
+            let place = list.map { [$0, String(index)] } ?? []
+            _ = try await environment(request.environment, of: app, at: place + ["environment"])
+        }
         let now = Instant(try await clock.now()).unixSeconds
         return requests.map { request in
             TicketGrant(

@@ -70,7 +70,7 @@ extension Registry {
         _ activities: any ActivityKeeper,
         on connection: PostgresConnection
     ) async throws -> (TopicChange, [Int64]) {
-        try await store.requireApp(app, connection)
+        try await store.holdApp(app, connection)
         let rows: TopicRows.Follower
         let devices: [Int64]
         switch follower {

@@ -20,6 +20,7 @@ extension Registry {
     ) async throws -> TypeVersionResource {
         guard let number = Int32(exactly: version) else { throw Problem.notFound("the version") }
         try await database.withTransaction { connection in
+            try await store.holdApp(app, connection)
             let rows = try await connection.pipeline([
                 """
                 SELECT FROM activity_types

@@ -41,7 +41,7 @@ extension Registry {
     ) async throws -> TypeRegistration {
         let foreseen = try await foresee(app, name, schemas, minAppVersion: request.minAppVersion)
         return try await database.withTransaction { connection in
-            try await store.requireApp(app, connection)
+            try await store.holdApp(app, connection)
             let stored = try await Self.lockType(app, name, request.policy ?? Policy(), connection)
             let policy = request.policy ?? stored.policy
             try schemas.check(policy)

@@ -9,7 +9,7 @@ extension DryRunAnswer: Presentable {
             ("dry run", unchanged ? "nothing would be sent: this is how it is already" : "nothing was sent or written"),
             ("activity", activityID.rawValue),
             ("revision", String(revision)),
-            ("timestamp", "\(timestamp) (\(Instant(unixSeconds: timestamp)))"),
+            ("timestamp", timestamp.map { "\($0) (\(Instant(unixSeconds: $0)))" }),
             ("at", at?.description),
             ("devices", audience.map { String($0.devices) }),
             ("unknown users", audience.flatMap { $0.unknownUsers == 0 ? nil : String($0.unknownUsers) }),

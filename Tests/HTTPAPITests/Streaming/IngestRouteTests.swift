@@ -145,7 +145,7 @@ struct IngestRouteTests {
         let expected = IdempotencyKey(
             apiKeyID: "key of admin",
             method: "POST",
-            path: Self.path,
+            path: "/v1/apps/com.example.mine/activities/a1/end",
             key: "k1",
             bodyHash: []
         )

@@ -27,8 +27,7 @@ struct IngestStreamTests {
             group: OperationGroup(
                 service: service,
                 principal: principal,
-                method: "POST",
-                path: "/ingest",
+                app: RecordingService.boundApp,
                 origin: RequestOrigin(requestID: "r", trace: nil)
             ),
             principal: principal,
