@@ -18,6 +18,9 @@ struct PageTests {
     private static let bearer = ["Authorization": "Bearer \(RunningConsole.bootstrap)"]
     private static let room = "/console/activity?app=\(RunningConsole.mine)&id=\(match)"
 
+    /// A page without the words for how long ago things were: the machine may be slow.
+    private func timeless(_ page: String) -> String { page.replacing(#/>[^<]*<\/time>/#, with: "></time>") }
+
     @Test("A renewal shows what has changed since, without the frame, and gives each reader forms of their own")
     func renewals() async throws {
         try await RunningConsole.run { console in
@@ -42,7 +45,7 @@ struct PageTests {
             let shared = try await console.send("GET", Self.room + "&after=1-1", cookie: second)
             let token = try await console.send("GET", Self.room, cookie: second).token
             #expect(token != whole.token)
-            #expect(shared.text == renewed.text.replacing(whole.token, with: token))
+            #expect(timeless(shared.text) == timeless(renewed.text).replacing(whole.token, with: token))
 
             _ = try await console.orchestrator.intake.update(
                 Self.mine,

@@ -39,10 +39,11 @@ enum APIKeysPage {
 
     /// Revokes a key. Asks first if it is the one that the person is signed in with.
     private static func revoke(_ id: String, _ visit: Visit) async throws -> ConsoleAnswer {
+        let address = address(try? await visit.choice())  // as in the page
         guard id.lowercased() != visit.owner.keyID.lowercased() || visit.form["step"] == "confirm" else {
             let button = Parts.action(
                 visit,
-                address(visit),
+                address,
                 "Revoke it and sign out",
                 fields: [("revoke", id), ("step", "confirm")],
                 tone: .bad
@@ -54,10 +55,10 @@ enum APIKeysPage {
             return try await page(visit, outcome: question)
         }
         try await visit.send("DELETE", "/v1/api-keys/\(id)")
-        return .redirect(address(visit).with(["done": "revoked"]))
+        return .redirect(address.with(["done": "revoked"]))
     }
 
-    private static func address(_ visit: Visit) -> Address { Address("/console/api-keys", ["app": visit.query["app"]]) }
+    private static func address(_ choice: AppChoice?) -> Address { Address("/console/api-keys", ["app": choice?.id]) }
 
     private static func page(
         _ visit: Visit,
@@ -74,7 +75,7 @@ enum APIKeysPage {
         let rows = page.items.map { key -> HTML in
             let revoke: HTML =
                 key.revokedAt == nil
-                ? Parts.action(visit, address(visit), "Revoke", fields: [("revoke", key.id)], tone: .bad)
+                ? Parts.action(visit, address(choice), "Revoke", fields: [("revoke", key.id)], tone: .bad)
                 : ""
             let state =
                 key.revokedAt != nil
@@ -86,7 +87,7 @@ enum APIKeysPage {
                 <td>\(Parts.when(key.expiresAt, now: visit.now))</td><td>\(revoke)</td></tr>
                 """
         }
-        let older = page.nextCursor.map { address(visit).with(["cursor": $0]) }
+        let older = page.nextCursor.map { address(choice).with(["cursor": $0]) }
         return Layout(visit: visit, title: "API keys", place: .apiKeys, choice: choice).page(
             """
             <h1>API keys</h1>\(outcome)
