@@ -188,7 +188,7 @@ def long_ids(page):
         until(lambda: activity(name)["progress"]["destinations"])
         for path, region in (
             (f"activities?app={APP}&q=state:live", "Activities"),
-            (f"phones?app={APP}", "Phones"),
+            (f"phones?app={APP}&q={device}", "Phones"),
             (f"events?app={APP}&activity={name}", "Events"),
             (f"phone?app={APP}&id=fan-7", "Cards"),
         ):

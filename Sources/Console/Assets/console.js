@@ -8,13 +8,16 @@ const longestPause = 15_000;
 // The daemon sends something every 15 seconds.
 const silence = 40_000;
 
-class Refused extends Error {}
+// Its message says why the page is not live. An answer has a status.
+class Failure extends Error {
+  constructor(message, status) { super(message); this.status = status; }
+}
 
 async function ask(address, options) {
   const answer = await fetch(address, { credentials: "same-origin", cache: "no-store", redirect: "manual", ...options });
   setClock(answer);
   if (answer.ok) return answer;
-  throw Object.assign(new Refused(`Not live: the server answers ${answer.status}`), { status: answer.status });
+  throw new Failure(`Not live: the server answers ${answer.status}`, answer.status);
 }
 
 async function page(address) {
@@ -22,7 +25,7 @@ async function page(address) {
     const answer = await ask(address, { signal: AbortSignal.timeout(30_000) });
     return new DOMParser().parseFromString(await answer.text(), "text/html");
   } catch (error) {
-    if (!(error instanceof Refused)) throw new Error("Not live: the server does not answer");
+    if (!(error instanceof Failure)) throw new Failure("Not live: the server does not answer");
     // The session has ended: the server shows the sign-in form instead. A proxy sends elsewhere, with the status 0 here.
     if (error.status === 401 || error.status === 0) location.reload();
     throw error;
@@ -213,8 +216,7 @@ function follow(address, resumes, { opened, happened, failed }) {
           if (event.data) happened(event);
         }
       } catch (error) {
-        isRefused ||= error instanceof Refused;
-        if (isRefused) reason = error.message;
+        if (error instanceof Failure) { isRefused = true; reason = error.message; }
         // An id that the server no longer takes.
         if (error.status === 400) last = null;
       }
