@@ -89,7 +89,11 @@ def any_kind(page):
     """An event of a kind that this version does not know is shown."""
     fact = '{"at": "2026-01-01T01:02:03Z", "kind": "webhook_gap", "detail": {"lost": 3}}'
     news = fact.replace("webhook_gap", "made_up_later")
-    body = f"retry: 1000\n: \nid: 1-1\n\nid: 1-2\nevent: webhook_gap\ndata: {fact}\n\nid: 1-3\nevent: made_up_later\ndata: {news}\n\n"
+    body = (
+        "retry: 1000\n: \nid: 1-1\n\n"
+        f"id: 1-2\nevent: webhook_gap\ndata: {fact}\n\n"
+        f"id: 1-3\nevent: made_up_later\ndata: {news}\n\n"
+    )
     page.route(STREAM, lambda route: route.fulfill(body=body, content_type="text/event-stream"))
     page.goto(PAGES["events"])
     for kind in ("webhook gap", "made up later"):
@@ -165,16 +169,18 @@ def times(page):
                 const time = document.createElement("time");
                 time.className = "tried";
                 time.dateTime = new Date((now + seconds) * 1000).toISOString();
-                time.textContent = "12 s ago";
+                time.textContent = seconds > 0 ? "in 5 s" : "12 s ago";
                 document.querySelector("main").append(time);
             }
         }""",
         [now + 1, list(TIMES)],
     )
     page.clock.run_for(1000)
-    assert page.locator("time.tried").all_inner_texts() == list(TIMES.values()), page.locator("time.tried").all_inner_texts()
+    tried = page.locator("time.tried")
+    texts = tried.all_inner_texts()
+    assert texts == list(TIMES.values()), texts
     page.clock.run_for(15_000)
-    texts = page.locator("time.tried").all_inner_texts()
+    texts = tried.all_inner_texts()
     assert texts[11:13] == ["15 s ago", "in 17 s"], texts
 
 
@@ -182,7 +188,8 @@ def long_ids(page):
     """The longest id leaves the other columns where they can be seen."""
     name = ("x" * 110 + str(page.evaluate("Date.now()"))).ljust(128, "y")
     device = "d" * 128
-    call("PUT", f"{URL}/v1/apps/{APP}/devices/{device}", {"environment": "production", "os_version": "18.0", "app_version": "1"})
+    report = {"environment": "production", "os_version": "18.0", "app_version": "1"}
+    call("PUT", f"{URL}/v1/apps/{APP}/devices/{device}", report)
     start(name, [device, "fan-7"])
     try:
         until(lambda: activity(name)["progress"]["destinations"])
@@ -193,7 +200,8 @@ def long_ids(page):
             (f"phone?app={APP}&id=fan-7", "Cards"),
         ):
             page.goto(f"/console/{path}")
-            link = page.get_by_role("region", name=region).get_by_role("link", name=re.compile("^(x{110}|d{128})")).first
+            ids = re.compile("^(x{110}|d{128})")
+            link = page.get_by_role("region", name=region).get_by_role("link", name=ids).first
             link.wait_for()
             width = link.bounding_box()["width"]
             assert width <= min(320, page.viewport_size["width"]), (path, width)

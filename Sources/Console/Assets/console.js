@@ -14,7 +14,8 @@ class Failure extends Error {
 }
 
 async function ask(address, options) {
-  const answer = await fetch(address, { credentials: "same-origin", cache: "no-store", redirect: "manual", ...options });
+  const common = { credentials: "same-origin", cache: "no-store", redirect: "manual" };
+  const answer = await fetch(address, { ...common, ...options });
   setClock(answer);
   if (answer.ok) return answer;
   throw new Failure(`Not live: the server answers ${answer.status}`, answer.status);
@@ -26,7 +27,7 @@ async function page(address) {
     return new DOMParser().parseFromString(await answer.text(), "text/html");
   } catch (error) {
     if (!(error instanceof Failure)) throw new Failure("Not live: the server does not answer");
-    // The session has ended: the server shows the sign-in form instead. A proxy sends elsewhere, with the status 0 here.
+    // The session has ended: the server shows the sign-in form instead. If a proxy sends elsewhere, the status is 0.
     if (error.status === 401 || error.status === 0) location.reload();
     throw error;
   }
@@ -63,8 +64,10 @@ function duration(seconds) {
 function tell(place) {
   const now = Math.floor((Date.now() + ahead) / 1000);
   for (const time of place.querySelectorAll("time[datetime]")) {
-    const seconds = Math.floor(Date.parse(time.dateTime) / 1000) - now;
+    let seconds = Math.floor(Date.parse(time.dateTime) / 1000) - now;
     if (Number.isNaN(seconds) || !/^(now|in .+|.+ ago)$/.test(time.textContent)) continue;
+    // The clocks differ by a second. What is past does not come again.
+    if (seconds > 0 && !time.textContent.startsWith("in ")) seconds = 0;
     // Nobody wants to hear each second.
     if (time.closest("[role=status]")) time.setAttribute("aria-live", "off");
     const text = distance(seconds);
@@ -167,9 +170,10 @@ function paths(part, focus) {
 
 // A button is the same only if its form sends the same: the row of another schedule may be in its place.
 function nameOf(element) {
-  const form = element.form ? element.form.getAttribute("action") + "?" + new URLSearchParams(new FormData(element.form)) : "";
   const words = ["id", "href", "aria-label"].map((name) => element.getAttribute(name) || "");
-  return [element.tagName, ...words, form].join("\n");
+  const form = element.form;
+  if (form) words.push(form.getAttribute("action"), new URLSearchParams(new FormData(form)));
+  return [element.tagName, ...words].join("\n");
 }
 
 // The server-sent events of a stream. Unlike an EventSource, this takes events of any kind, knows the status of an
@@ -197,7 +201,7 @@ async function* events(address, after, stop) {
 
 // Follows a stream while the page is visible: a browser has six connections to a host over HTTP/1.1, for all its tabs.
 function follow(address, resumes, { opened, happened, failed }) {
-  let stop = null, last = null;
+  let stop = null, place = null;
   async function run() {
     let wait = 1000, isRefused = false;
     const mine = stop = { abort() {} };
@@ -209,16 +213,16 @@ function follow(address, resumes, { opened, happened, failed }) {
         if (stop !== mine) return;
         const controller = new AbortController();
         mine.abort = () => controller.abort();
-        for await (const event of events(address, last, controller)) {
+        for await (const event of events(address, place, controller)) {
           if (stop !== mine) return;
-          if (resumes && event.id) last = event.id;
+          if (resumes && event.id) place = event.id;
           if (!isOpen) { isOpen = true; isRefused = false; wait = 1000; opened(event.id); }
           if (event.data) happened(event);
         }
       } catch (error) {
         if (error instanceof Failure) { isRefused = true; reason = error.message; }
         // An id that the server no longer takes.
-        if (error.status === 400) last = null;
+        if (error.status === 400) place = null;
       }
       if (stop !== mine) return;
       failed(reason);
