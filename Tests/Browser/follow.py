@@ -2,7 +2,7 @@
 
 import re
 
-from setting import ACTIVITY, APP, PAGES, URL, activity, call, no_database, post, start, until
+from setting import ACTIVITY, APP, PAGES, URL, call, no_database, post, start, until
 
 STREAM = "**/console/events/stream?*"
 RENEWAL = "**/*after=*"
@@ -190,14 +190,15 @@ def long_ids(page):
     device = "d" * 128
     report = {"environment": "production", "os_version": "18.0", "app_version": "1"}
     call("PUT", f"{URL}/v1/apps/{APP}/devices/{device}", report)
-    start(name, [device, "fan-7"])
+    start(name, [device])
+    later = {"content_state": {"homeScore": 0, "awayScore": 0, "minute": 1, "period": "live"}, "at": "2030-01-01T00:00:00Z"}
+    post(f"/v1/apps/{APP}/activities/{name}/updates", later)
     try:
-        until(lambda: activity(name)["progress"]["destinations"])
         for path, region in (
             (f"activities?app={APP}&q=state:live", "Activities"),
             (f"phones?app={APP}&q={device}", "Phones"),
             (f"events?app={APP}&activity={name}", "Events"),
-            (f"phone?app={APP}&id=fan-7", "Cards"),
+            (f"schedules?app={APP}&state=pending", "Schedules"),
         ):
             page.goto(f"/console/{path}")
             ids = re.compile("^(x{110}|d{128})")
