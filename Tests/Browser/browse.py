@@ -13,6 +13,7 @@ import sys
 import traceback
 
 import actions
+import follow
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 from setting import ACTIVITY, APP, KEY, LARGE, LINK, MATCH, PAGES, READ_KEY, SHOTS, SIZES, URL, post
@@ -321,6 +322,9 @@ def main():
             run.scenario("an ended session keeps the form", size, expired_session, state=admin, expected=("401",))
             run.scenario("something missing is explained", size, missing, state=admin, expected=("404",))
             run.scenario("no text of an address becomes markup", size, reflected, state=admin, expected=(r"40\d|422",))
+        for name, (action, expected) in follow.ALL.items():
+            run.scenario(name, "wide", action, state=admin, expected=expected)
+        run.scenario("long ids fit a narrow screen", "narrow", follow.long_ids, state=admin)
         run.scenario("keys move between pages", "wide", keyboard, state=admin)
         run.scenario("sentences fit a narrow screen", "narrow", stacked, state=admin)
         for name in PAGES:
@@ -330,6 +334,7 @@ def main():
         for size in SIZES:
             # Others would see it, too.
             run.scenario("the page comes back with the database", size, actions.database_away, state=admin, expected=("503",))
+        run.scenario("a page says that the database is away", "wide", follow.database_away, state=admin, expected=("503",))
         browser.close()
     print(f"{run.count - len(run.failures)} of {run.count} scenarios pass")
     return 1 if run.failures else 0
