@@ -359,6 +359,26 @@ struct PushQueueTests {
         }
     }
 
+    @Test("Pushes of a silent app are put off, and those behind them leave")
+    func silentApp() async throws {
+        try await withWorld { world in
+            try await world.register("phone", deviceToken: "aa01")
+            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
+            let queue = PushQueue(room: world.orchestrator.delivery)
+            let putOff = try await queue.claim(in: .production, except: [world.app])
+            #expect(putOff.map(\.isPutOff) == [true])
+            #expect(try await queue.claim(in: .production).isEmpty)
+            let later: Query = """
+                SELECT count(*) FROM pushes
+                WHERE due_at BETWEEN clock_timestamp() AND clock_timestamp() + interval '6 seconds' AND failures = 0
+                """
+            #expect(try await world.number(later) == 1)
+            _ = try await world.database.execute("UPDATE pushes SET due_at = now()")
+            let others = try await queue.claim(in: .production, except: [BundleID(stored: "com.example.silent")])
+            #expect(others.map(\.isPutOff) == [false])
+        }
+    }
+
     @Test("One Idempotency-Key is one push; another body under it is refused")
     func idempotency() async throws {
         try await withWorld { world in

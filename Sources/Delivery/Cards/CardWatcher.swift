@@ -23,6 +23,8 @@ struct CardWatcher: Service, CustomStringConvertible {
     /// Activities whose apps are woken at the same time; the cards of others are looked at again a little later.
     static let wakesAtOnce = 32
     private static let crowding = Duration.seconds(5)
+    /// Batches of old cards that are on their way at the same time.
+    private static let oldCardsAtOnce = 4
 
     var description: String { "card-watcher" }
 
@@ -30,12 +32,13 @@ struct CardWatcher: Service, CustomStringConvertible {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
                 let underWay = Counted()
+                let oldCards = Counted()
                 for await _ in room.dueWork.signals(of: .cards) {
                     do {
                         var claimed = OldCards.batchSize
-                        while claimed == OldCards.batchSize {
+                        while claimed == OldCards.batchSize, oldCards.count < Self.oldCardsAtOnce {
                             let old = try await OldCards.claim(room)
-                            if old.count > 0 { group.addTask { await old.send() } }
+                            if old.count > 0 { group.addTask { await oldCards.during { await old.send() } } }
                             claimed = old.count
                         }
                         var looked = Self.batchSize

@@ -16,10 +16,15 @@ struct OldCards: Sendable {
     private let activities: [(activity: Activity, cards: [OldCard])]
     /// How many there are.
     let count: Int
+    /// Until when the last of them must have left, as ``OrchestratorSettings/uptime``: its answer is stored before the
+    /// claim ends.
+    private let lastDeparture: Duration
 
     static let batchSize = 2_000
     /// Activities whose pushes leave at the same time.
     static let activitiesAtOnce = 32
+    /// How long after the claim the last of them may leave.
+    private static let time = Duration.seconds(5)
     /// After this an end is tried again that cannot be sent now.
     private static let pause = Duration.seconds(30)
 
@@ -42,7 +47,8 @@ struct OldCards: Sendable {
 
     /// Claims those that are due, up to ``batchSize``.
     static func claim(_ room: DeliveryRoom) async throws -> OldCards {
-        let lease = room.settings.pushDeadline + .seconds(5)
+        let lease = room.settings.pushDeadline + time
+        let lastDeparture = room.settings.uptime() + time
         let rows = try await room.database.query(OldCard.claim(limit: batchSize, for: lease))
         var found: [(Activity, OldCard)] = []
         for row in rows {
@@ -52,7 +58,7 @@ struct OldCards: Sendable {
         let groups = Dictionary(grouping: found) { $0.0 }
             .map { (activity: $0.key, cards: $0.value.map(\.1)) }
             .sorted { $0.activity.names.key < $1.activity.names.key }
-        return OldCards(room: room, activities: groups, count: found.count)
+        return OldCards(room: room, activities: groups, count: found.count, lastDeparture: lastDeparture)
     }
 
     /// Sends the ends, and stores the outcomes. If the database fails, another try follows when the claim expires.
@@ -67,6 +73,8 @@ struct OldCards: Sendable {
     }
 
     private func send(_ activity: Activity, _ cards: [OldCard]) async {
+        // The cards of others have kept it waiting. They are claimed again when the claim is over.
+        guard room.settings.uptime() < lastDeparture else { return }
         do {
             guard let pass = try await pass(activity, cards) else {
                 let pauses = cards.map { _ in Self.pause }

@@ -10,12 +10,11 @@ import Store
 ///
 /// A row is taken by moving its `due_at` on by a lease, so that another daemon tries if this one dies. A push whose
 /// answer was lost is tried again: it may arrive twice, which a `collapse_id` makes one. Each environment has a queue
-/// of its own, and several batches are on their way: what cannot be reached holds up nothing else.
+/// of its own, and several batches are on their way (``PushBatches``). So what cannot be reached holds up nothing else.
 struct PushQueue: Service, CustomStringConvertible {
     let room: DeliveryRoom
 
     private static let batchSize = 100
-    private static let batchesAtOnce = 4
 
     var description: String { "push-queue" }
 
@@ -29,38 +28,60 @@ struct PushQueue: Service, CustomStringConvertible {
         }
     }
 
+    /// What the queue of an environment waits for.
+    private enum Step: Sendable {
+        case ended(batch: Int)
+        /// A batch has waited for answers for ``patience``.
+        case late(batch: Int)
+    }
+
+    /// How long a batch may keep its place from others.
+    private static let patience = Duration.seconds(1)
+
     private func run(in environment: APNSEnvironment) async {
-        await withTaskGroup(of: Void.self) { group in
-            var begun = 0
+        await withTaskGroup(of: Step.self) { group in
+            var batches = PushBatches()
             var due = room.dueWork.signals(of: .pushes(environment)).makeAsyncIterator()
             while await due.next() != nil {
                 var mayBeMore = true
                 while mayBeMore, !Task.isCancelled {
                     mayBeMore = false
                     do {
-                        let pushes = try await claim(in: environment)
+                        let pushes = try await claim(in: environment, except: batches.silentApps)
                         mayBeMore = pushes.count == Self.batchSize
-                        if !pushes.isEmpty {
-                            group.addTask { await sendLogging(pushes) }
-                            begun += 1
+                        let leaving = pushes.filter { !$0.isPutOff }
+                        if !leaving.isEmpty {
+                            let number = batches.begin(leaving.map(\.app))
+                            group.addTask {
+                                await sendLogging(leaving)
+                                return .ended(batch: number)
+                            }
+                            group.addTask {
+                                try? await Task.sleep(for: Self.patience)  // throws only when cancelled
+                                return .late(batch: number)
+                            }
                         }
                     } catch {
                         room.logger.failed("cannot take pushes", error)
                     }
-                    if begun == Self.batchesAtOnce {
-                        await group.next()
-                        begun -= 1
+                    while batches.areFull, let step = await group.next() {
+                        switch step {
+                        case .ended(let batch): batches.end(batch)
+                        case .late(let batch): batches.isLate(batch)
+                        }
                     }
                 }
             }
+            group.cancelAll()
         }
     }
 
-    /// Takes what is due, up to one batch.
-    func claim(in environment: APNSEnvironment) async throws -> [QueuedPush] {
+    /// Takes what is due, up to one batch. It puts off the pushes of `silentApps`.
+    func claim(in environment: APNSEnvironment, except silentApps: [BundleID] = []) async throws -> [QueuedPush] {
         try await QueuedPush.claim(
             Self.batchSize,
             in: environment,
+            except: silentApps,
             for: QueuedPush.lease(room.settings),
             from: room.database
         )
@@ -75,11 +96,23 @@ struct PushQueue: Service, CustomStringConvertible {
         }
     }
 
-    /// Sends the pushes of a batch that may leave, and stores their outcomes.
+    /// Sends the pushes of a batch that may leave, and stores their outcomes app by app.
     func send(_ pushes: [QueuedPush]) async throws {
-        try await sendAll(pushes.filter { $0.halt == nil || $0.isOver })
-        let halted = pushes.filter { $0.halt != nil && !$0.isOver }
-        for (scope, pushes) in Dictionary(grouping: halted, by: \.scope) { try await probe(scope, pushes) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (scope, pushes) in Dictionary(grouping: pushes, by: \.scope) {
+                group.addTask {
+                    try await sendAll(pushes.filter { $0.halt == nil || $0.isOver })
+                    let halted = pushes.filter { $0.halt != nil && !$0.isOver }
+                    if !halted.isEmpty { try await probe(scope, halted) }
+                }
+            }
+            // One that fails is no reason to cancel the others, whose pushes have left.
+            var failure: (any Error)?
+            while let result = await group.nextResult() {
+                if case .failure(let error) = result { failure = error }
+            }
+            if let failure { throw failure }
+        }
     }
 
     /// If sending is halted and its next probe is due, a few pushes leave as the probe, because an app may send no

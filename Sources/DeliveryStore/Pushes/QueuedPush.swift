@@ -22,6 +22,8 @@ package struct QueuedPush: Sendable {
     package let failures: Int
     /// Its deadline has passed.
     package let isOver: Bool
+    /// It is not to leave now, because its app is silent.
+    package let isPutOff: Bool
     /// Set where sending is halted.
     package let halt: SendingHalt?
 
@@ -48,35 +50,44 @@ extension QueuedPush {
     /// Takes pushes that are due in one environment for as long as `lease`, the longest due first. The result includes
     /// pushes that cannot leave, because sending is halted and no probe is due. Those are put off past the next probe,
     /// as ``SendingHalt/wait(jitter:)`` does, so that a crowd of them is seldom met. Whoever lifts the halt frees them
-    /// (``freeing(_:afterLeaseOf:limit:)``).
+    /// (``freeing(_:afterLeaseOf:limit:)``). The pushes of silent apps are put off for a few seconds.
     package static func claim(
         _ limit: Int,
         in environment: APNSEnvironment,
+        except silentApps: [BundleID] = [],
         for lease: Duration,
         from database: Database
     ) async throws -> [QueuedPush] {
-        try await database.query(claiming(limit, in: environment, for: lease)).compactMap { try QueuedPush($0) }
+        let query = claiming(limit, in: environment, except: silentApps, for: lease)
+        return try await database.query(query).compactMap { try QueuedPush($0) }
     }
 
-    private static func claiming(_ limit: Int, in environment: APNSEnvironment, for lease: Duration) -> Query {
+    private static func claiming(
+        _ limit: Int,
+        in environment: APNSEnvironment,
+        except silentApps: [BundleID],
+        for lease: Duration
+    ) -> Query {
         """
         WITH due AS MATERIALIZED (
             SELECT p.push_key, p.deadline <= clock_timestamp() AS is_over, h.probes,
-                   h.probe_at - clock_timestamp() AS probe_in
+                   h.probe_at - clock_timestamp() AS probe_in,
+                   p.deadline > clock_timestamp() AND p.bundle_id = ANY(\(silentApps.map(\.rawValue))) AS is_put_off
             FROM pushes AS p LEFT JOIN sending_halts AS h USING (bundle_id, environment)
             WHERE p.due_at <= now() AND p.environment = \(environment.rawValue)::apns_environment
             ORDER BY p.due_at LIMIT \(limit) FOR NO KEY UPDATE OF p SKIP LOCKED
         )
         UPDATE pushes AS p
-        SET due_at = clock_timestamp() + CASE WHEN NOT due.is_over AND due.probe_in > interval '0'
-            THEN least(
+        SET due_at = clock_timestamp() + CASE
+            WHEN due.is_put_off THEN least(interval '3 seconds' * (1 + random()), p.deadline - clock_timestamp())
+            WHEN NOT due.is_over AND due.probe_in > interval '0' THEN least(
                 least(greatest(due.probe_in, interval '1 second'), \(SendingHalt.longestWait)) * (1 + random()),
                 p.deadline - clock_timestamp()
             ) ELSE \(lease) END
         FROM due WHERE p.push_key = due.push_key
         RETURNING p.push_key, p.push_id::text, p.apns_id::text, p.bundle_id, p.environment::text, p.device_key, p.token,
-                  p.push_type, p.priority, p.expiration, p.collapse_id, p.body, p.failures, due.is_over, due.probes,
-                  due.probe_in
+                  p.push_type, p.priority, p.expiration, p.collapse_id, p.body, p.failures, due.is_over, due.is_put_off,
+                  due.probes, due.probe_in
         """
     }
 
@@ -99,6 +110,7 @@ extension QueuedPush {
         body = try row["body"]
         failures = try row["failures"]
         isOver = try row["is_over"]
+        isPutOff = try row["is_put_off"]
         halt = try SendingHalt(row)
     }
 
