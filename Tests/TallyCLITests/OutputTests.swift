@@ -90,7 +90,7 @@ struct TableTests {
         )
     }
 
-    @Test("a schedule shows its kind, also on 80 columns")
+    @Test("a schedule shows its id and kind, also on 80 columns")
     func scheduleKinds() {
         let schedule = ScheduleResource(
             id: "0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11",
@@ -101,8 +101,8 @@ struct TableTests {
         )
         #expect(
             Page(items: [schedule]).table.text(width: 80) == """
-                ACTIVITY  KIND  DUE                   STATE
-                match-1   end   2022-12-18T15:00:00Z  pending
+                SCHEDULE                              ACTIVITY  KIND  DUE
+                0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11  match-1   end   2022-12-18T15:00:00Z
                 """
         )
     }

@@ -191,9 +191,8 @@ package struct ReportRows {
                             ELSE EXCLUDED.heard_revision END,
                         CASE WHEN is_news THEN EXCLUDED.known_revision END
                     ),
-                    CASE WHEN ages_anew THEN EXCLUDED.started_at ELSE s.started_at END,
-                    CASE WHEN is_over THEN NULL WHEN ages_anew THEN EXCLUDED.check_at
-                        ELSE s.started_at + (EXCLUDED.check_at - EXCLUDED.started_at) END
+                    begun.started_at,
+                    CASE WHEN NOT is_over THEN begun.started_at + (EXCLUDED.check_at - EXCLUDED.started_at) END
                 FROM (
                     SELECT \(unescaped: Self.isOtherCard) AS is_other, \(kind.isNews) AS is_news,
                            coalesce(s.activitykit_id = EXCLUDED.activitykit_id, false) AS is_named,
@@ -203,6 +202,11 @@ package struct ReportRows {
                     SELECT NOT is_other AND \(unescaped: WatchedCard.isExpired) AS is_over,
                            is_other OR \(unescaped: Self.isOrWasPending) AS ages_anew
                 ) AS age
+                CROSS JOIN LATERAL (
+                    SELECT CASE WHEN ages_anew THEN EXCLUDED.started_at
+                        WHEN s.state = 'waiting_for_token' THEN least(EXCLUDED.registered_at, s.started_at + \(unescaped: Self.journey))
+                        ELSE s.started_at END AS started_at
+                ) AS begun
                 CROSS JOIN LATERAL (
                     -- One that is to be ended as soon as its token is known has it now.
                     SELECT NOT is_over AND EXCLUDED.state = 'withheld' AND NOT (s.leaving AND s.state = 'waiting_for_token')
@@ -237,6 +241,14 @@ package struct ReportRows {
     private var lifetime: Duration {
         .seconds(kind.isPending ? CardWatch.pendingSeconds : CardWatch.lifetimeSeconds)
     }
+
+    /// How long after its claim the start of the card `s` may have reached the phone: APNs keeps it so long. The card began
+    /// then, at the latest.
+    private static let journey = """
+        (SELECT coalesce(\(StoredJSON.text(at: "{expiration_seconds,start}", of: "p.policy"))::float8, \(Policy().expiration.start))
+             * interval '1 second'
+         FROM activities AS a JOIN activity_types AS p USING (bundle_id, type_name) WHERE a.activity_key = s.activity_key)
+        """
 
     /// Since when the card is pending, after a report.
     private static let pendingSince = """

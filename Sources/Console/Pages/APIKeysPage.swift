@@ -82,7 +82,7 @@ enum APIKeysPage {
                 ? Parts.badge("revoked", .plain)
                 : isExpired(key, visit) ? Parts.badge("expired", .warn) : Parts.badge("valid", .good)
             return """
-                <tr><td>\(key.name)</td><td><code>\(key.id)</code></td><td>\(key.scopes.map(\.rawValue).joined(separator: ", "))</td><td>\(key.bundleID?.rawValue ?? "all")</td>\
+                <tr><td><span class="name">\(key.name)</span></td><td><code>\(key.id)</code></td><td>\(key.scopes.map(\.rawValue).joined(separator: ", "))</td><td>\(key.bundleID?.rawValue ?? "all")</td>\
                 <td>\(state)</td><td>\(Parts.when(key.createdAt, now: visit.now))</td><td>\(Parts.when(key.lastUsedAt, now: visit.now))</td>\
                 <td>\(Parts.when(key.expiresAt, now: visit.now))</td><td>\(revoke)</td></tr>
                 """

@@ -54,7 +54,7 @@ enum ActivitiesPage {
             let spark: HTML = sparks.isEmpty ? "" : "<td>\(sparks[id])</td>"
             return """
                 <tr><td><a href="\(Address("/console/activity", ["app": app, "id": id]))">\(id)</a></td>
-                <td>\(activity.type.rawValue)</td><td>\(Parts.badge(activity.state))</td>
+                <td><span class="name">\(activity.type.rawValue)</span></td><td>\(Parts.badge(activity.state))</td>
                 <td class="num">\(activity.revision)</td>\(spark)
                 <td>\(Drawing.progress(activity.progress, label: "Progress of \(id)", compact: true))</td>
                 <td class="num">\(Parts.count(activity.progress.destinations))</td>

@@ -59,8 +59,8 @@ enum MembersPage {
     private static func row(_ member: AudienceMember) -> HTML {
         let known = member.isKnown ? Parts.badge("yes", .good) : Parts.badge("no", .warn)
         return switch member.name {
-        case .user(let id): "<tr><td>user</td><td>\(id.rawValue)</td><td>\(known)</td></tr>"
-        case .device(let id): "<tr><td>phone</td><td>\(id.rawValue)</td><td>\(known)</td></tr>"
+        case .user(let id): "<tr><td>user</td><td><span class=\"name\">\(id.rawValue)</span></td><td>\(known)</td></tr>"
+        case .device(let id): "<tr><td>phone</td><td><span class=\"name\">\(id.rawValue)</span></td><td>\(known)</td></tr>"
         }
     }
 

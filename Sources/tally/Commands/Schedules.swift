@@ -12,7 +12,7 @@ struct Schedules: AsyncParsableCommand {
     struct List: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "The schedules of an app.",
-            discussion: "On a narrow terminal, -o wide shows their ids.",
+            discussion: "On a narrow terminal, -o wide shows their states and reasons.",
             examples: "tally schedules list --state pending"
         )
 
@@ -76,8 +76,8 @@ extension ScheduleState: ExpressibleByArgument {}
 
 extension ScheduleResource: Listable, Presentable {
     static let columns: [Table.Column] = [
-        .init(title: "SCHEDULE", isExtra: true), .init(title: "ACTIVITY"), .init(title: "KIND"), .init(title: "DUE"),
-        .init(title: "STATE"), .init(title: "REASON", isExtra: true),
+        .init(title: "SCHEDULE"), .init(title: "ACTIVITY"), .init(title: "KIND"), .init(title: "DUE"),
+        .init(title: "STATE", isExtra: true), .init(title: "REASON", isExtra: true),
     ]
 
     var row: [String] {

@@ -269,6 +269,28 @@ struct CardWatcherTests {
         }
     }
 
+    @Test("The eight hours of a card whose start waited at APNs count from its report, or from when APNs gave the start up")
+    func lateStart() async throws {
+        try await withWorld(policy: { $0.expiration.start = 25_200 }) { world in
+            try await started(world, "d1", "d2")
+            // Its phone comes back after six hours, the other one is opened after seven and a half.
+            try await world.pass(21_600)
+            #expect(try await world.follow("d1", token: "aa01").state != .over)
+            try await world.pass(5_400)
+            #expect(try await world.follow("d2", token: "aa02").state != .over)
+            try await world.pass(20_000)
+            try await watch(world)
+            for device in ["d1", "d2"] { #expect(try await world.subscription(device) != "over") }
+            try await world.pass(3_500)
+            try await watch(world)
+            #expect(try await world.subscription("d1") == "over")
+            #expect(try await world.subscription("d2") != "over")
+            try await world.pass(3_700)
+            try await watch(world)
+            #expect(try await world.subscription("d2") == "over")
+        }
+    }
+
     @Test(
         "A new card on a phone whose old one is over is served",
         arguments: ["another token", "another card", "said to be gone"]
