@@ -72,6 +72,7 @@ extension RingSlice {
     ///   - revision: Only cards that do not certainly have this revision.
     ///   - alert: The revision of the alert that is carried around; nil if none is.
     ///   - count: How many at most.
+    /// - Returns: The statement.
     package static func selection(
         of activityKey: Int64,
         in range: RingRange,

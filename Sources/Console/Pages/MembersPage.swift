@@ -58,10 +58,12 @@ enum MembersPage {
 
     private static func row(_ member: AudienceMember) -> HTML {
         let known = member.isKnown ? Parts.badge("yes", .good) : Parts.badge("no", .warn)
-        return switch member.name {
-        case .user(let id): "<tr><td>user</td><td><span class=\"name\">\(id.rawValue)</span></td><td>\(known)</td></tr>"
-        case .device(let id): "<tr><td>phone</td><td><span class=\"name\">\(id.rawValue)</span></td><td>\(known)</td></tr>"
-        }
+        let (kind, id) =
+            switch member.name {
+            case .user(let id): ("user", id.rawValue)
+            case .device(let id): ("phone", id.rawValue)
+            }
+        return "<tr><td>\(kind)</td><td><span class=\"name\">\(id)</span></td><td>\(known)</td></tr>"
     }
 
     /// The ids of a text, between spaces, commas or lines.

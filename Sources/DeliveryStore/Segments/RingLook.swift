@@ -20,6 +20,7 @@ package struct RingLook: Sendable {
     ///   - wakes: How often the segment had been given work when the worker looked.
     ///   - isFirst: A change newer than the one that the walk has just turned to stops it only if it is the end.
     ///   - seekingDue: Whether cards that are due by now count as other work.
+    /// - Returns: The statement.
     package static func selection(
         _ lease: SegmentLease,
         with activity: ActivitySnapshot,

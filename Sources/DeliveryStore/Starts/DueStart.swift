@@ -77,6 +77,7 @@ extension DueStart {
     ///   - last: The place of the last start before them.
     ///   - end: Only starts that were due before that.
     ///   - limit: How many at most.
+    /// - Returns: The statement.
     package static func lock(
         in activityKey: Int64,
         behind last: Place,

@@ -13,7 +13,8 @@ extension Activities {
 
         @Argument(help: "The activity.") var id: Checked<ActivityID>
         @Option(help: "Only what concerns this device.") var device: Checked<DeviceID>?
-        @Option(help: "Only entries of this user's devices. The verdict stays that of the activity.") var user: Checked<UserID>?
+        @Option(help: "Only entries of this user's devices. The verdict stays that of the activity.")
+        var user: Checked<UserID>?
         @OptionGroup var page: PageOptions
         @OptionGroup var app: AppOption
 

@@ -269,7 +269,9 @@ struct CardWatcherTests {
         }
     }
 
-    @Test("The eight hours of a card whose start waited at APNs count from its report, or from when APNs gave the start up")
+    @Test(
+        "The eight hours of a card whose start waited at APNs count from its report, or from when APNs gave the start up"
+    )
     func lateStart() async throws {
         try await withWorld(policy: { $0.expiration.start = 25_200 }) { world in
             try await started(world, "d1", "d2")
