@@ -11,12 +11,15 @@ enum Hindrance {
     /// In thousands.
     private static let (slow, cancelled) = (3, 4)
 
+    /// The longest time that a statement takes, in milliseconds.
+    static let longestTime: Int64 = 8_000
+
     static func come(over apple: Apple, _ clock: VirtualClock) async throws(PostgresError) {
         let kind = apple.with { state -> Kind? in
             guard state.areFaultsOn, state.isHindered else { return nil }
             switch Int.random(in: 0..<1_000, using: &state.random) {
             case ..<slow:
-                let time = Int64.random(in: 100...8_000, using: &state.random)
+                let time = Int64.random(in: 100...longestTime, using: &state.random)
                 state.uptime += time
                 state.now += time
                 state.note("a statement takes \(time) ms")

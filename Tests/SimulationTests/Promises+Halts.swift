@@ -60,7 +60,8 @@ extension Universe {
     /// By how many milliseconds the clock was set forth in all.
     private var steppedForth: Int64 { clockSteps.reduce(0) { $0 + max($1.by, 0) } }
 
-    /// What one daemon has seen too much of within a minute led to a halt, unless the daemon died over it.
+    /// What one daemon has seen too much of within a minute led to a halt, unless the daemon died over it. The statement that
+    /// halts may be a slow one.
     private func checkMassRejections(_ sent: [Apple.Sent], _ halts: [Halt]) throws {
         let deaths = apple.with { $0.deaths }
         let answered = sent.filter { $0.outcome.status != nil && !$0.destination.hasPrefix("channel") }
@@ -77,10 +78,11 @@ extension Universe {
                 let rejections = Set(rejected.map(Phone.number(ofToken:))).count
                 let count = window.count - rejected.count + rejections
                 guard count >= 100, rejections * 5 > count else { continue }
-                let isHalted = halts.contains { $0.touches(answer.at, answer.at) }
+                let isHalted = halts.contains { $0.touches(answer.at, answer.at + Hindrance.longestTime) }
+                let hasDied = deaths[daemon].map { $0 - answer.uptime <= Hindrance.longestTime } ?? false
                 // What was counted before a halt or its end says nothing any more.
                 let isForgotten = halts.contains { $0.touches(window[first].at, answer.at) }
-                guard isHalted || isForgotten || deaths[daemon] == answer.uptime else {
+                guard isHalted || isForgotten || hasDied else {
                     throw BrokenPromise(9, "\(daemon) saw \(rejections) of \(count) answers reject, and went on")
                 }
             }
