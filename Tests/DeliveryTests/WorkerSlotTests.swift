@@ -121,6 +121,16 @@ struct WorkerSlotTests {
         }
     }
 
+    /// Updates one card in production, and waits for each push.
+    private func sendToProduction(in world: World) async throws {
+        try await world.start()
+        try await world.follow("phone", token: "aa01", known: 1)
+        for score in Int64(1)...5 {
+            try await world.update(score: score)
+            await world.recorder.wait { $0.contains { $0.destination == "aa01" && $0.score == score } }
+        }
+    }
+
     @Test(
         "While the sandbox is silent, what goes to production leaves as ever, and the sandbox is served when it speaks again"
     )
@@ -137,12 +147,7 @@ struct WorkerSlotTests {
                     try await world.follow("d\(number)", token: "5b\(number)", in: "s\(number)", on: .sandbox)
                 }
                 await gate.arrivals(silent)
-                try await world.start()
-                try await world.follow("phone", token: "aa01", known: 1)
-                for score in Int64(1)...5 {
-                    try await world.update(score: score)
-                    await world.recorder.wait { $0.contains { $0.destination == "aa01" && $0.score == score } }
-                }
+                try await sendToProduction(in: world)
                 gate.open()
                 for number in 10..<10 + silent { try await world.update("s\(number)", score: 7) }
                 await world.recorder.wait { pushes in
@@ -175,12 +180,7 @@ struct WorkerSlotTests {
                 }
                 // So many are asked for at a time; the others wait.
                 await gate.arrivals(32)
-                try await world.start()
-                try await world.follow("phone", token: "aa01", known: 1)
-                for score in Int64(1)...5 {
-                    try await world.update(score: score)
-                    await world.recorder.wait { $0.contains { $0.destination == "aa01" && $0.score == score } }
-                }
+                try await sendToProduction(in: world)
                 gate.open()
                 await services.triggerGracefulShutdown()
                 try await tasks.waitForAll()

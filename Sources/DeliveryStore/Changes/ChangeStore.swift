@@ -12,9 +12,9 @@ package struct ChangeStore: Sendable {
     /// s, or if an older revision was stamped above it meanwhile (promise 3). Newer ones do not matter, whatever their
     /// stamps: two rings on different changes do not disturb each other.
     ///
-    /// `lease` is that of a segment of the activity. A worker without it stamps nothing. Otherwise an old state could look
-    /// newer than what the next worker has sent. `anew`: a fresh stamp in any case, because the same destination gets other
-    /// bytes. Nil if the activity was deleted.
+    /// `lease` is that of a segment of the activity. A worker without it stamps nothing, or an old state could
+    /// look newer than what the next worker has sent. With `anew` the stamp is fresh in any case: the same destination gets
+    /// other bytes. Nil if the activity was deleted.
     ///
     /// - Throws: ``LeaseLost``; ``StampTooEarly`` if the stamp would run ahead of the clock, which the end may do.
     package func stamped(

@@ -209,8 +209,8 @@ extension DeliveryStore {
             """
     }
 
-    /// The topics that audiences in the app of the device `d` name: null if there are more than a few, no row if there are
-    /// none. Many are not read.
+    /// The topics that audiences name in the app of the device `d`. There is no row if they name none. The topics are null
+    /// if they are many; then nobody reads them all.
     private static let namedTopics = """
         (SELECT CASE WHEN count(*) < \(manyNamed) THEN array_agg(topic) END AS topics FROM (
              SELECT topic FROM audience_topics WHERE bundle_id = d.bundle_id ORDER BY bundle_id, topic LIMIT \(manyNamed)

@@ -37,7 +37,7 @@ extension Registry {
         return TicketBatchAnswer(tickets: try await issue(tickets, entry))
     }
 
-    /// What the tickets grant. `list` is the field that lists the requests; nil if the one request is the whole body.
+    /// What the tickets grant. The requests stand in the field `list`. Without one, the only request is the whole body.
     private func newTickets(
         _ app: BundleID,
         _ requests: [RegistrationTicketRequest],

@@ -25,8 +25,13 @@ package enum DeviceRows {
         "CROSS JOIN LATERAL (SELECT * FROM devices WHERE device_key = \(row).device_key FOR NO KEY UPDATE) AS d"
     }
 
-    /// The statement that holds devices in the order of their keys, until the transaction ends. It returns the keys of those
-    /// that are still there: none of them is deleted meanwhile. `againstReports`: reports and registrations of them wait.
+    /// The statement that holds devices in the order of their keys: nobody deletes one before the transaction ends. It returns
+    /// the keys of the devices that exist.
+    ///
+    /// - Parameters:
+    ///   - deviceKeys: The devices.
+    ///   - againstReports: Whether reports and registrations of these devices wait, too.
+    /// - Returns: The statement.
     package static func hold(_ deviceKeys: [Int64], againstReports: Bool = false) -> Query {
         """
         SELECT device_key FROM devices WHERE device_key = ANY(\(deviceKeys)) ORDER BY device_key
