@@ -21,7 +21,7 @@ import Waiting
 ///   - `Pushes`: ordinary pushes (``PushQueue``).
 ///   - `Versions`: takes cards off a ring that cannot decode what it sends, and brings them back.
 /// - **Who calls it.** Nobody: its duties run until the daemon stops. They ask the registry for types, and the room of
-///   channels for new channels. All pushes to tokens leave by ``send(_:to:of:slot:)``.
+///   channels for new channels. All pushes leave by ``send(_:to:slot:)``.
 /// - **Tables that it alone writes.** None. It has no SQL: it reads and stores with statements of the rooms below.
 ///
 /// One for the whole daemon.

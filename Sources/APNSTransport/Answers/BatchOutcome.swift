@@ -61,6 +61,23 @@ package struct BatchOutcome: Sendable {
         self.init(accepted: 0, exceptions: (0..<count).map { Exception(index: $0, outcome: outcome) })
     }
 
+    /// The outcome of a batch of one. `latency` is the time from sending the push to its answer.
+    package init(single outcome: PushOutcome, latency: Duration) {
+        accepted = outcome.isAccepted ? 1 : 0
+        exceptions = outcome.isAccepted ? [] : [Exception(index: 0, outcome: outcome)]
+        receipts = [
+            Receipt(
+                index: 0,
+                apnsID: outcome.apnsID,
+                uniqueID: outcome.uniqueID,
+                latency: outcome.status == nil ? nil : latency
+            )
+        ]
+    }
+
+    /// What became of the only push of a batch.
+    package var single: PushOutcome { exceptions.first?.outcome ?? PushOutcome(.accepted, status: 200) }
+
     /// The number of pushes in the batch.
     package var count: Int { accepted + exceptions.count }
 

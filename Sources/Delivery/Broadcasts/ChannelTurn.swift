@@ -186,20 +186,19 @@ struct ChannelTurn: Sendable {
                 ? change.alert : try await room.changes.alert(activity.key, revision: alertRevision)
         }
         let priority = try await priority(of: change, alert: alert == nil ? nil : alertRevision, isRepeat: isRepeat)
-        let push = BroadcastPush(
-            environment: activity.environment,
+        let outgoing = OutgoingChange(
+            room: room,
+            slot: slot,
+            lease: lease,
+            activity: activity,
+            change: change,
             identity: try await room.signing.identity(of: activity.bundleID, activity.environment),
-            bundleID: activity.bundleID,
-            channelID: channel,
-            storage: storage,
-            priority: priority,
-            expiration: activity.policy.expiration(of: change.kind, at: change.timestamp, storage: storage),
-            body: LiveActivityRendering(change: change, alert: alert, activity: activity).body(),
-            deadline: room.settings.pushDeadline
+            detail: .pushes
         )
+        let form = outgoing.form(alert: alert, priority: priority, storage: storage)
         // The stamp and the priority may have waited for the accept of an end.
         guard try await room.segments.mayGoOn(lease, with: activity, isFirst: true) else { return nil }
-        return await slot.awaiting { await room.broadcast(push, of: change, activity.names) }
+        return await outgoing.send(form, to: .channel(channel, storage)).single
     }
 
     /// Marks a crowd of late joiners, ahead of the transaction that records the broadcast: a crash in between costs a

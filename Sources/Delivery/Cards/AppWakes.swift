@@ -52,7 +52,7 @@ struct AppWakes: Sendable {
                 return try await room.settle([WatchedCard.notWoken(cards, again: Self.pause)])
             }
             let tokens = TokenBuffer(cards.compactMap(\.deviceToken))
-            let answers = await room.send(pass, to: tokens, of: cards.map(\.deviceKey), slot: nil)
+            let answers = await room.send(pass, to: .tokens(tokens, devices: cards.map(\.deviceKey)), slot: nil)
             try await room.settle(settlement(answers))
         } catch {
             room.logger.warning(

@@ -81,7 +81,7 @@ struct OldCards: Sendable {
                 return try await room.settle([OldCard.again(cards, of: activity.names.key, pauses)])
             }
             let tokens = TokenBuffer(cards.map(\.token))
-            let answers = await room.send(pass, to: tokens, of: cards.map(\.deviceKey), slot: nil)
+            let answers = await room.send(pass, to: .tokens(tokens, devices: cards.map(\.deviceKey)), slot: nil)
             for statement in settlement(activity, cards, answers) { try await room.settle([statement]) }
         } catch {
             room.logger.warning(

@@ -146,11 +146,10 @@ struct PushQueue: Service, CustomStringConvertible {
             let identity = try await room.signing.identity(of: push.app, push.environment)
             let answer = await room.send(
                 Pass(push, identity),
-                to: TokenBuffer([push.token]),
-                of: push.deviceKey.map { [$0] } ?? [],
+                to: .tokens(TokenBuffer([push.token]), devices: push.deviceKey.map { [$0] } ?? []),
                 slot: nil
             )
-            let outcome = answer.exceptions.first?.outcome ?? PushOutcome(.accepted, status: 200)
+            let outcome = answer.single
             room.logger.debug(
                 "push answered",
                 metadata: [

@@ -191,7 +191,10 @@ struct RingWalk: Sendable {
     }
 
     private func send(_ part: RingForms.Part) async -> BatchOutcome {
-        let outcome = await part.outgoing.send(part.form, to: part.slice.tokens, of: part.slice.deviceKeys)
+        let outcome = await part.outgoing.send(
+            part.form,
+            to: .tokens(part.slice.tokens, devices: part.slice.deviceKeys)
+        )
         if outcome.accepted > 0 {
             room.work.times.record(pass.change, in: pass.activity.environment, by: .device)
         }

@@ -3,7 +3,7 @@ import ActivityModel
 import DeliveryStore
 import Store
 
-/// A change on its way to update tokens: what its pushes have in common, whoever they go to.
+/// A change on its way to update tokens or to a channel: what its pushes have in common, whoever they go to.
 struct OutgoingChange: Sendable {
     let room: DeliveryRoom
     /// Nil if no worker of the dispatcher runs this.
@@ -24,14 +24,24 @@ struct OutgoingChange: Sendable {
         let dropsAlert: Bool
     }
 
-    /// Apps that could not decode the state get the form with `leavingOutContent`: an end reaches them all the same.
-    func form(alert: AlertContent?, priority: PushPriority, leavingOutContent: Bool = false) -> Form {
-        let (body, dropsAlert) = body(alert, leavingOutContent)
+    /// The form for some destinations.
+    ///
+    /// - Parameters:
+    ///   - leavingOutContent: For apps that could not decode the state: an end reaches them all the same.
+    ///   - storage: That of the channel it goes to; nil for tokens.
+    func form(
+        alert: AlertContent?,
+        priority: PushPriority,
+        leavingOutContent: Bool = false,
+        storage: ChannelStorage? = nil
+    ) -> Form {
+        let limit: SizeLimit = storage == nil ? .device : .broadcast
+        let (body, dropsAlert) = body(alert, leavingOutContent, within: limit)
         return Form(
             headers: PushHeaders(
                 bundleID: activity.bundleID,
                 priority: priority,
-                expiration: activity.policy.expiration(of: change.kind, at: change.timestamp)
+                expiration: activity.policy.expiration(of: change.kind, at: change.timestamp, storage: storage)
             ),
             body: body,
             revision: leavingOutContent ? nil : change.revision,
@@ -40,17 +50,21 @@ struct OutgoingChange: Sendable {
     }
 
     /// An alert that one card is owed from earlier was not measured with every later state; the state goes before it.
-    private func body(_ alert: AlertContent?, _ leavingOutContent: Bool) -> ([UInt8], dropsAlert: Bool) {
+    private func body(
+        _ alert: AlertContent?,
+        _ leavingOutContent: Bool,
+        within limit: SizeLimit
+    ) -> ([UInt8], dropsAlert: Bool) {
         let body = LiveActivityRendering(change: change, alert: alert, activity: activity)
             .body(leavingOutContent: leavingOutContent)
-        guard alert != nil, SizeLimit.device.excess(body.count) != nil else { return (body, false) }
+        guard alert != nil, limit.excess(body.count) != nil else { return (body, false) }
         let state = LiveActivityRendering(change: change, alert: nil, activity: activity)
             .body(leavingOutContent: leavingOutContent)
         return (state, true)
     }
 
-    /// Sends to tokens, and takes down what became of it. `deviceKeys` are those of the tokens, in their order.
-    func send(_ form: Form, to tokens: TokenBuffer, of deviceKeys: [Int64]) async -> BatchOutcome {
+    /// Sends, and takes down what became of it.
+    func send(_ form: Form, to destinations: Pass.Destinations) async -> BatchOutcome {
         let pass = Pass(
             of: change.kind == .end ? .end : .update,
             in: activity.names,
@@ -62,7 +76,7 @@ struct OutgoingChange: Sendable {
             origin: change.origin,
             detail: detail
         )
-        let outcome = await room.send(pass, to: tokens, of: deviceKeys, slot: slot)
+        let outcome = await room.send(pass, to: destinations, slot: slot)
         if form.dropsAlert {
             room.timeline.record(
                 DroppedAlert(activity: activity.names, revision: form.revision),

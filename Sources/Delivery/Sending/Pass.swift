@@ -1,14 +1,27 @@
 import APNSTransport
 import ActivityModel
+import Cards
 import DeliveryStore
 import Postgres
 import Store
 
-/// One body under one set of headers, for any number of tokens.
+/// One body under one set of headers, for any number of tokens or for a channel.
 ///
-/// Whatever is sent to a token leaves in a pass: changes, starts, alerts, wake-ups and ordinary pushes. Each kind of work
+/// Whatever is sent leaves in a pass: changes, broadcasts, starts, alerts, wake-ups and ordinary pushes. Each kind of work
 /// reads who is to be sent something, makes a pass, and stores what the answers mean (``Consequence``) in its own rows.
 struct Pass: Sendable {
+    /// Where a pass goes.
+    enum Destinations: Sendable {
+        /// `devices` are the keys of the devices of the tokens, in their order; empty if they are not known.
+        case tokens(TokenBuffer, devices: [Int64])
+        /// The channel of an activity. It is one push, and its answer is one.
+        case channel(APNSChannelID, ChannelStorage)
+
+        init(_ destinations: [Destination]) {
+            self = .tokens(TokenBuffer(destinations.map(\.token)), devices: destinations.map(\.deviceKey))
+        }
+    }
+
     fileprivate let environment: APNSEnvironment
     fileprivate let identity: SigningIdentity
     fileprivate let headers: PushHeaders
@@ -17,7 +30,7 @@ struct Pass: Sendable {
     /// How the timeline tells of it; nil if an event tells what came of each push.
     fileprivate let told: TimelineSending?
 
-    /// A pass to cards or devices of an activity.
+    /// A pass to cards or devices of an activity, or to its channel.
     init(
         of event: TimelineRow.Event,
         in activity: ActivityNames,
@@ -57,15 +70,26 @@ struct Pass: Sendable {
 }
 
 extension DeliveryRoom {
-    /// Sends a pass. Counts the answers of APNs for the halts, and takes them down for the timeline.
+    /// Sends a pass. Counts the answers of APNs about tokens for the halts, and takes all down for the timeline.
     ///
     /// - Parameters:
     ///   - pass: What is sent.
-    ///   - tokens: Where it goes.
-    ///   - devices: The keys of the devices of the tokens, in their order; empty if they are not known.
+    ///   - destinations: Where it goes.
     ///   - slot: That of the worker which sends; nil if no worker of the dispatcher does.
     /// - Returns: The answers of APNs.
-    func send(_ pass: Pass, to tokens: TokenBuffer, of devices: [Int64], slot: WorkerSlot?) async -> BatchOutcome {
+    func send(_ pass: Pass, to destinations: Pass.Destinations, slot: WorkerSlot?) async -> BatchOutcome {
+        switch destinations {
+        case .tokens(let tokens, let devices): await send(pass, to: tokens, of: devices, slot)
+        case .channel(let channel, let storage): await send(pass, to: channel, storage, slot)
+        }
+    }
+
+    private func send(
+        _ pass: Pass,
+        to tokens: TokenBuffer,
+        of devices: [Int64],
+        _ slot: WorkerSlot?
+    ) async -> BatchOutcome {
         let batch = PushBatch(
             environment: pass.environment,
             identity: pass.identity,
@@ -84,6 +108,30 @@ extension DeliveryRoom {
             in: HaltScope(app: pass.headers.bundleID, environment: pass.environment)
         )
         if let told = pass.told { timeline.record(told, to: devices, outcome) }
+        return outcome
+    }
+
+    private func send(
+        _ pass: Pass,
+        to channel: APNSChannelID,
+        _ storage: ChannelStorage,
+        _ slot: WorkerSlot?
+    ) async -> BatchOutcome {
+        let push = BroadcastPush(
+            environment: pass.environment,
+            identity: pass.identity,
+            bundleID: pass.headers.bundleID,
+            channelID: channel,
+            storage: storage,
+            priority: pass.headers.priority,
+            expiration: pass.headers.expiration ?? 0,
+            body: pass.body,
+            deadline: settings.pushDeadline
+        )
+        let departure = ContinuousClock.now
+        let answer = await slot.awaiting { await sender.broadcast(push) }
+        let outcome = BatchOutcome(single: answer, latency: departure.duration(to: .now))
+        if let told = pass.told { timeline.record(told, broadcast: outcome) }
         return outcome
     }
 

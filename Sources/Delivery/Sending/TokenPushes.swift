@@ -74,11 +74,7 @@ struct TokenPushes: Sendable {
                     let members = members.map { pushes[$0] }
                     let nothing = exceptions
                     tasks.addTask {
-                        let outcome = await outgoing.send(
-                            form,
-                            to: TokenBuffer(members.map(\.destination.token)),
-                            of: members.map(\.destination.deviceKey)
-                        )
+                        let outcome = await outgoing.send(form, to: Pass.Destinations(members.map(\.destination)))
                         var exceptions = nothing
                         exceptions.add(outcome) { PushExceptions.Place(members[$0]) }
                         return exceptions

@@ -286,7 +286,8 @@ struct StartTurn: Sendable {
         of members: [ClaimedStart],
         answer: (ClaimedStart, PushOutcome?) -> Void
     ) async {
-        let answers = await room.send(pass, to: TokenBuffer(tokens), of: members.map(\.deviceKey), slot: slot)
+        let destinations = Pass.Destinations.tokens(TokenBuffer(tokens), devices: members.map(\.deviceKey))
+        let answers = await room.send(pass, to: destinations, slot: slot)
         var exceptions: [Int: PushOutcome] = [:]
         for exception in answers.exceptions {
             exceptions[exception.index] = exception.outcome

@@ -28,20 +28,11 @@ extension SegmentGroup {
     }
 
     private func push(_ update: PlainUpdate, to riders: [Destination]) async throws -> PushExceptions {
-        let outgoing = OutgoingChange(
-            room: room,
-            slot: slot,
-            lease: update.lease,
-            activity: update.activity,
-            change: update.change,
-            identity: try await room.signing.identity(of: update.activity.bundleID, update.activity.environment),
-            detail: .pushes
-        )
+        let outgoing = try await outgoing(update)
         let heard = update.change.heard(missing: nil)
         let outcome = await outgoing.send(
             outgoing.form(alert: nil, priority: PriorityRule.routine.priority),
-            to: TokenBuffer(riders.map(\.token)),
-            of: riders.map(\.deviceKey)
+            to: Pass.Destinations(riders)
         )
         if outcome.accepted > 0 {
             room.work.times.record(update.change, in: update.activity.environment, by: .device)
@@ -73,12 +64,28 @@ extension SegmentGroup {
     }
 
     private func push(_ update: PlainUpdate, to address: BroadcastAddress) async throws -> PushOutcome {
-        let (activity, change) = (update.activity, update.change)
-        let identity = try await room.signing.identity(of: activity.bundleID, activity.environment)
-        let push = update.broadcast(to: address, signedBy: identity, deadline: room.settings.pushDeadline)
-        let outcome = await slot.awaiting { await room.broadcast(push, of: change, activity.names) }
-        if outcome.isAccepted { room.work.times.record(change, in: activity.environment, by: .broadcast) }
+        let outgoing = try await outgoing(update)
+        let priority = PriorityRule.routine.priority
+        let outcome = await outgoing.send(
+            outgoing.form(alert: nil, priority: priority, storage: address.storage),
+            to: .channel(address.apnsID, address.storage)
+        ).single
+        if outcome.isAccepted {
+            room.work.times.record(update.change, in: update.activity.environment, by: .broadcast)
+        }
         return outcome
+    }
+
+    private func outgoing(_ update: PlainUpdate) async throws -> OutgoingChange {
+        OutgoingChange(
+            room: room,
+            slot: slot,
+            lease: update.lease,
+            activity: update.activity,
+            change: update.change,
+            identity: try await room.signing.identity(of: update.activity.bundleID, update.activity.environment),
+            detail: .pushes
+        )
     }
 
     /// The broadcast is tried again after a pause, unless APNs refuses it for good, or the channel is lost.

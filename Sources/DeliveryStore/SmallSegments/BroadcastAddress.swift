@@ -7,7 +7,8 @@ import Store
 package struct BroadcastAddress: Sendable {
     package let channelID: ChannelID
     package let apnsID: APNSChannelID
-    let storage: ChannelStorage
+    /// The storage policy of the channel.
+    package let storage: ChannelStorage
     /// Whether the channel was made so long ago that all of Apple's hosts know it.
     package let isSettled: Bool
 }

@@ -1,5 +1,3 @@
-package import APNSTransport
-import ActivityModel
 import Channels
 import FoundationEssentials
 import Postgres
@@ -7,25 +5,6 @@ import Store
 
 /// Routine changes to everybody who listens to a channel. A ``ChannelTurn`` does all else for a channel.
 extension PlainUpdate {
-    /// The push to a channel.
-    package func broadcast(
-        to address: BroadcastAddress,
-        signedBy identity: SigningIdentity,
-        deadline: Duration
-    ) -> BroadcastPush {
-        BroadcastPush(
-            environment: activity.environment,
-            identity: identity,
-            bundleID: activity.bundleID,
-            channelID: address.apnsID,
-            storage: address.storage,
-            priority: PriorityRule.routine.priority,
-            expiration: activity.policy.expiration(of: change.kind, at: change.timestamp, storage: address.storage),
-            body: LiveActivityRendering(change: change, alert: nil, activity: activity).body(),
-            deadline: deadline
-        )
-    }
-
     /// Selects those among the channels of some activities that a daemon has leased.
     ///
     /// Only routine changes have come since the last broadcast, and no phone is owed a repeat. If an alert has failed, a

@@ -28,10 +28,6 @@ struct PushCounts: Sendable, Hashable {
         for exception in batch.exceptions { answers[Self.word(exception.outcome), default: 0] += 1 }
     }
 
-    init(_ outcome: PushOutcome) {
-        answers[Self.word(outcome)] = 1
-    }
-
     /// The words of an outcome, cut where they came from outside and are too long.
     static func word(_ outcome: PushOutcome) -> String {
         outcome.isAccepted ? "200" : String(outcome.words.prefix(TimelineSending.longestReason))

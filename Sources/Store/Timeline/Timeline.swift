@@ -91,14 +91,8 @@ package final class Timeline: Sendable {
     }
 
     /// Takes down what became of a push to the activity's channel.
-    package func record(_ sending: TimelineSending, broadcast outcome: PushOutcome, latency: Duration) {
-        let receipt = BatchOutcome.Receipt(
-            index: 0,
-            apnsID: outcome.apnsID,
-            uniqueID: outcome.uniqueID,
-            latency: outcome.status == nil ? nil : latency
-        )
-        record([sending.row(to: nil, outcome, receipt)], of: sending, PushCounts(outcome))
+    package func record(_ sending: TimelineSending, broadcast answer: BatchOutcome) {
+        record([sending.row(to: nil, answer.single, answer.receipts.first)], of: sending, PushCounts(answer))
     }
 
     /// Takes down that so many phones got a state without the older alert that they were owed.

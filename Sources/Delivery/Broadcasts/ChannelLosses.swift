@@ -6,26 +6,6 @@ import Logging
 import Store
 
 extension DeliveryRoom {
-    /// Sends a push to a channel, and takes down what became of it.
-    func broadcast(_ push: BroadcastPush, of change: ChangeToSend, _ activity: ActivityNames) async -> PushOutcome {
-        let departure = ContinuousClock.now
-        let outcome = await sender.broadcast(push)
-        timeline.record(
-            TimelineSending(
-                activity: activity,
-                segment: SegmentRows.channelSegment,
-                event: change.kind == .end ? .end : .update,
-                revision: change.revision,
-                origin: change.origin,
-                priority: push.priority,
-                detail: .pushes
-            ),
-            broadcast: outcome,
-            latency: departure.duration(to: .now)
-        )
-        return outcome
-    }
-
     /// Finds out whether a channel that APNs does not know is lost, and gives it up if so.
     func settleLoss(
         of channel: ChannelID,
