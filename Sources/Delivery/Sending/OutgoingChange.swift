@@ -24,11 +24,8 @@ struct OutgoingChange: Sendable {
         let dropsAlert: Bool
     }
 
-    /// The form for some destinations.
-    ///
-    /// - Parameters:
-    ///   - leavingOutContent: For apps that could not decode the state: an end reaches them all the same.
-    ///   - storage: That of the channel it goes to; nil for tokens.
+    /// Apps that could not decode the state get the form with `leavingOutContent`: an end reaches them all the same. The
+    /// form for a channel needs the `storage` of the channel.
     func form(
         alert: AlertContent?,
         priority: PushPriority,

@@ -249,7 +249,7 @@ failures.query("other-device-token-dies", DEVICE_TOKENS, " AND d.device_token = 
 failures.query("caught-up-forgets-a-new-token", DESTINATION, "AND s.update_token = d.token ", "",
                at="AND s.update_token = d.token AND \\(unescaped: isDue) AND NOT s.leaving")
 failures.query("leaving-card-rides", DESTINATION, " AND NOT s.leaving", "")
-failures.expression("old-alert-makes-a-body-too-large", "Delivery/Sending/OutgoingChange.swift", "SizeLimit.device.excess(body.count) != nil", "false")
+failures.expression("old-alert-makes-a-body-too-large", "Delivery/Sending/OutgoingChange.swift", "limit.excess(body.count) != nil", "false")
 
 continuations = Area("continuations", "^DeliveryTests[.]Continuation")
 CONTINUATIONS = "Cards/Continuations.swift"
