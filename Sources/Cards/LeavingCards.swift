@@ -1,3 +1,4 @@
+package import ActivityModel
 package import Postgres
 package import Store
 
@@ -49,5 +50,26 @@ package enum LeavingCards {
             CardVersions.alignment(cards),
             SegmentRows.announce(cards: cards),
         ]
+    }
+
+    /// Ends the card of a device that its app names, then forgets it. No audience starts the device again.
+    ///
+    /// - Returns: Whether there is such a card.
+    package static func leave(
+        _ activityKey: Int64,
+        _ app: BundleID,
+        _ device: DeviceID,
+        on connection: PostgresConnection
+    ) async throws -> Bool {
+        let cards = try await connection.query(
+            """
+            SELECT s.device_key FROM subscriptions AS s JOIN devices AS d USING (device_key)
+            WHERE d.bundle_id = \(app.rawValue) AND d.device_id = \(device.rawValue) AND s.activity_key = \(activityKey)
+            """
+        )
+        guard let deviceKey = try cards.single(Int64.self) else { return false }
+        let card = CardKey(activityKey: activityKey, deviceKey: deviceKey)
+        _ = try await connection.pipeline(statements([card], starts: .settled))
+        return true
     }
 }

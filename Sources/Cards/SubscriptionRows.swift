@@ -3,6 +3,9 @@
 /// - **What it does.** It has every statement that writes cards, the starts that bring cards to phones, and the cards that
 ///   new ones continue. Most are parts of statements that other rooms compose, so that a transaction stays one.
 ///   - ``Destination``, ``DueCards`` and ``PendingCards``: the cards that are served by their own rows.
+///   - ``CardCounts``: how many cards a change would reach, and how many not.
+///   - `Reports`: what the reports and receipts of apps mean to cards and starts (``ReportedStarts``, ``ReportRows``,
+///     ``StoredCard``, ``ShownRevision``), and which tickets are good for a report (``TicketedCard``).
 ///   - `Rings`: cards that a ring serves, read slice by slice (``RingSlice``).
 ///   - ``LeavingCards``: cards that are ended and forgotten.
 ///   - ``Continuations``: new cards that continue old ones.

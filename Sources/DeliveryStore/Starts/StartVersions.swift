@@ -99,3 +99,23 @@ package struct StartVersions {
         return [AppVersionRows.insertion(rows)] + (events.isEmpty ? [] : [EventRows.insertion(events)])
     }
 }
+
+extension StartVersions {
+    /// Reads the known facts about the app versions that follow an activity.
+    package static func decodings(
+        of activityKey: Int64,
+        on connection: PostgresConnection
+    ) async throws -> [String: Decoding] {
+        let rows = try await connection.query(
+            """
+            SELECT app_version, is_withheld, decodes_from FROM activity_app_versions
+            WHERE activity_key = \(activityKey)
+            """
+        )
+        var decodings: [String: Decoding] = [:]
+        for (appVersion, isWithheld, decodesFrom) in try rows.decoded(as: (String, Bool, Int64).self) {
+            decodings[appVersion] = Decoding(isWithheld: isWithheld, since: decodesFrom)
+        }
+        return decodings
+    }
+}

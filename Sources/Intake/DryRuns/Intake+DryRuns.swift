@@ -1,5 +1,6 @@
 package import APITypes
 package import ActivityModel
+import Cards
 import Postgres
 import Record
 import Registry

@@ -1,6 +1,8 @@
 import APITypes
 import APNSTransport
 import ActivityModel
+import Cards
+import Channels
 import DeliveryStore
 import JSON
 import Postgres
@@ -44,7 +46,7 @@ struct PushPlan {
         var pushes: [LiveActivityBody.InputPush: Int] = [:]
         var withheld: [String: Int] = [:]
         let channel = try await channel(on: connection)
-        let decodings = try await decodings(on: connection)
+        let decodings = try await StartVersions.decodings(of: activity.key, on: connection)
         var versions = StartVersions(activity, type, newest: activity.newest, change.contentState)
         for (sort, devices) in counts.devices {
             let capability = DeviceCapability(
@@ -81,23 +83,8 @@ struct PushPlan {
         return (pushes.sorted { ($1.value, "\($0.key)") < ($0.value, "\($1.key)") }.map(start), withheld)
     }
 
-    /// The known facts about the app versions of the audience.
-    private func decodings(on connection: PostgresConnection) async throws -> [String: StartVersions.Decoding] {
-        let rows = try await connection.query(
-            """
-            SELECT app_version, is_withheld, decodes_from FROM activity_app_versions
-            WHERE activity_key = \(activity.key)
-            """
-        )
-        var decodings: [String: StartVersions.Decoding] = [:]
-        for (appVersion, isWithheld, decodesFrom) in try rows.decoded(as: (String, Bool, Int64).self) {
-            decodings[appVersion] = StartVersions.Decoding(isWithheld: isWithheld, since: decodesFrom)
-        }
-        return decodings
-    }
-
-    private static func input(_ channel: Channel?) -> LiveActivityBody.InputPush {
-        .channel(channel?.apnsID ?? Channel.unmade)
+    private static func input(_ channel: ServingChannel?) -> LiveActivityBody.InputPush {
+        .channel(channel?.apnsID ?? unmade)
     }
 
     private func start(_ input: LiveActivityBody.InputPush, _ devices: Int) -> PlannedPush {
@@ -138,12 +125,7 @@ struct PushPlan {
         on connection: PostgresConnection
     ) async throws -> (body: [UInt8], decision: PriorityDecision) {
         let begun =
-            try await connection.query(
-                """
-                SELECT min(coalesce(lap_revision, completed_revision)) FROM segments
-                WHERE activity_key = \(activity.key) AND (segment >= 0) = \(segment >= 0)
-                """
-            ).single(Int64?.self) ?? nil
+            try await connection.query(SegmentRows.reached(by: segment, of: activity.key)).single(Int64?.self) ?? nil
         let alert = try await ChangeStore.newestAlert(
             activity.key,
             after: begun ?? 0,
@@ -162,28 +144,16 @@ struct PushPlan {
 
     // MARK: The channel
 
-    private struct Channel {
-        /// A placeholder for the id of a channel that Apple has not made yet.
-        static let unmade = APNSChannelID(stored: "(made when the activity starts)")
+    /// A placeholder for the id of a channel that Apple has not made yet.
+    private static let unmade = APNSChannelID(stored: "(made when the activity starts)")
 
-        let apnsID: APNSChannelID?
-        let storage: ChannelStorage
-    }
-
-    private func channel(on connection: PostgresConnection) async throws -> Channel? {
+    private func channel(on connection: PostgresConnection) async throws -> ServingChannel? {
         guard activity.delivery.usesChannel else { return nil }
-        let rows = try await connection.query(
-            """
-            SELECT apns_channel_id, storage::text FROM channels
-            WHERE activity_key = \(activity.key) AND lost_at IS NULL
-            """
-        )
-        guard let (apnsID, storage) = try rows.first(as: (String?, String).self) else { return nil }
-        return Channel(apnsID: apnsID.map(APNSChannelID.init(stored:)), storage: try .stored(storage))
+        return try await ServingChannel.read(of: activity.key, on: connection)
     }
 
     private func broadcast(
-        to channel: Channel,
+        to channel: ServingChannel,
         _ identity: SigningIdentity,
         _ decision: PriorityDecision,
         _ body: [UInt8]
@@ -192,7 +162,7 @@ struct PushPlan {
             environment: activity.environment,
             identity: identity,
             bundleID: activity.bundleID,
-            channelID: channel.apnsID ?? Channel.unmade,
+            channelID: channel.apnsID ?? Self.unmade,
             storage: channel.storage,
             priority: decision.priority,
             expiration: activity.policy.expiration(of: change.kind, at: change.timestamp, storage: channel.storage),

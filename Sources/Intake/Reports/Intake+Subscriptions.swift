@@ -69,28 +69,9 @@ extension Intake {
     package func unsubscribe(_ app: BundleID, _ activity: ActivityID, _ device: DeviceID) async throws {
         let facts = try await facts(app, activity)
         let found = try await seeingDeletions {
-            try await database.withTransaction { try await leave(facts.key, app, device, on: $0) }
+            try await database.withTransaction { try await LeavingCards.leave(facts.key, app, device, on: $0) }
         }
         guard found else { throw Problem.notFound("the subscription") }
         wakeUps.signal()
-    }
-
-    /// - Returns: Whether there is such a card.
-    private func leave(
-        _ activityKey: Int64,
-        _ app: BundleID,
-        _ device: DeviceID,
-        on connection: PostgresConnection
-    ) async throws -> Bool {
-        let cards = try await connection.query(
-            """
-            SELECT s.device_key FROM subscriptions AS s JOIN devices AS d USING (device_key)
-            WHERE d.bundle_id = \(app.rawValue) AND d.device_id = \(device.rawValue) AND s.activity_key = \(activityKey)
-            """
-        )
-        guard let deviceKey = try cards.single(Int64.self) else { return false }
-        let card = CardKey(activityKey: activityKey, deviceKey: deviceKey)
-        _ = try await connection.pipeline(LeavingCards.statements([card], starts: .settled))
-        return true
     }
 }

@@ -4,83 +4,30 @@ import Cards
 import DeliveryStore
 import Postgres
 import Registry
-import Store
 
-/// Stores receipts of many devices in one statement. It locks the cards alone, in their order, and never an activity.
+/// Stores receipts of many devices in one statement (``ShownRevision``).
 enum ReceiptGroup {
     struct Request: Sendable {
         let device: ReportedCard.Device
         let receipts: [CardReceipt]
     }
 
-    /// - Returns: For each request, what says how long changes take to show. A receipt without an age does not, and a
-    ///   revision that is older than the card does not, either.
+    /// - Returns: For each request, what says how long changes take to show.
     static func accept(
         _ requests: [Request],
         in database: Database
     ) async throws -> [Result<[DeliveryTimes.Shown], any Error>] {
-        let rows = try await database.pipeline([.planningOnce, statement(requests)])[1]
+        let told = requests.enumerated().flatMap { place, request in
+            request.receipts.map {
+                ShownRevision.Told(request: place, app: request.device.app, device: request.device.id, receipt: $0)
+            }
+        }
         var shown: [[DeliveryTimes.Shown]] = Array(repeating: [], count: requests.count)
-        for (request, environment, urgency, microseconds) in try rows.decoded(
-            as: (Int64, String, String, Int64).self
-        ) {
-            shown[Int(request)].append(
-                DeliveryTimes.Shown(
-                    environment: try .stored(environment),
-                    urgency: try .stored(urgency),
-                    delay: .microseconds(microseconds)
-                )
+        for news in try await ShownRevision.store(told, in: database) {
+            shown[news.request].append(
+                DeliveryTimes.Shown(environment: news.environment, urgency: news.urgency, delay: news.delay)
             )
         }
         return shown.map { .success($0) }
-    }
-
-    private static func statement(_ requests: [Request]) -> Query {
-        let rows = requests.enumerated().flatMap { place, request in
-            request.receipts.map { (place: Int64(place), device: request.device, receipt: $0) }
-        }
-        return """
-            WITH told AS MATERIALIZED (
-                SELECT DISTINCT ON (a.activity_key, d.device_key, r.revision)
-                       r.request, a.activity_key, d.device_key, r.revision, a.environment, c.urgency, c.accepted_at,
-                       r.age IS NOT NULL AS is_timed,
-                       greatest(
-                           c.accepted_at, clock_timestamp() - coalesce(r.age, 0) * interval '1 millisecond'
-                       ) AS shown_at
-                FROM unnest(
-                    \(rows.map(\.place)), \(rows.map(\.device.app.rawValue)), \(rows.map(\.device.id.rawValue)),
-                    \(rows.map(\.receipt.activityID.rawValue)), \(rows.map(\.receipt.revision)),
-                    \(rows.map(\.receipt.ageMilliseconds))
-                ) WITH ORDINALITY AS r(request, bundle_id, device_id, activity_id, revision, age, place)
-                CROSS JOIN LATERAL (
-                    SELECT activity_key, environment FROM activities
-                    WHERE bundle_id = r.bundle_id AND activity_id = r.activity_id OFFSET 0
-                ) AS a
-                CROSS JOIN LATERAL (
-                    SELECT device_key FROM devices
-                    WHERE bundle_id = r.bundle_id AND device_id = r.device_id OFFSET 0
-                ) AS d
-                CROSS JOIN LATERAL (
-                    SELECT urgency, accepted_at FROM changes
-                    WHERE activity_key = a.activity_key AND revision = r.revision OFFSET 0
-                ) AS c
-                ORDER BY a.activity_key, d.device_key, r.revision, r.place
-            ), newest AS MATERIALIZED (
-                SELECT DISTINCT ON (activity_key, device_key) activity_key, device_key, revision, shown_at FROM told
-                ORDER BY activity_key, device_key, revision DESC
-            ), held AS MATERIALIZED (
-                SELECT s.activity_key, s.device_key, s.shown_revision, s.started_at
-                FROM newest AS n
-                JOIN subscriptions AS s ON \(unescaped: Query.byKey("s", "n", "activity_key", "device_key"))
-                WHERE s.shown_revision < n.revision
-                ORDER BY s.activity_key, s.device_key FOR NO KEY UPDATE OF s
-            ), stored AS (
-                \(unescaped: SubscriptionRows.showing("newest", among: "held"))
-            )
-            SELECT t.request, t.environment::text, t.urgency::text,
-                   (extract(epoch FROM t.shown_at - t.accepted_at) * 1000000)::int8
-            FROM told AS t JOIN held AS h ON h.activity_key = t.activity_key AND h.device_key = t.device_key
-            WHERE t.revision > h.shown_revision AND t.is_timed AND t.accepted_at >= h.started_at
-            """
     }
 }

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Cards
+import Channels
 import DeliveryStore
 import JSON
 import Postgres
@@ -163,63 +164,40 @@ struct ReportGroup {
     /// nothing for a new card, whose row locks its device anyway. It comes before all other locks, as in a
     /// registration.
     private mutating func findDevices() async throws {
-        let cards = reports.map(\.card)
-        let apps = cards.map(\.app.rawValue)
-        let ids = cards.map(\.device.rawValue)
-        let ticketed = reports.indices.filter { reports[$0].card.ticket != nil }
-        let admission = ticketed.isEmpty ? [] : [TicketedCard.admission(of: reports, at: ticketed)]
+        let ticketed = reports.indices.compactMap { place in
+            reports[place].card.ticket.map { ticket in
+                TicketedCard(
+                    place: place,
+                    activityKey: reports[place].facts.key,
+                    device: ticket.device,
+                    user: ticket.user
+                )
+            }
+        }
+        let admission = ticketed.isEmpty ? [] : [TicketedCard.admission(of: ticketed)]
+        let finding = DeviceRows.finding(reports.map { ($0.card.deviceName, $0.card.request) })
         let rows = try await connection.pipeline(
-            [
-                .planningOnce,
-                """
-                SELECT r.place - 1 AS place, d.device_key, d.environment::text,
-                       coalesce(r.os_version, d.os_version) IS DISTINCT FROM d.os_version
-                       OR coalesce(r.app_version, d.app_version) IS DISTINCT FROM d.app_version AS is_newer,
-                       \(unescaped: Installations.isStale("r.installation", hasGeneration: "r.has_generation"))
-                           AS is_stale,
-                       \(unescaped: Installations.isNew("r.installation")) AS is_new
-                FROM (
-                    SELECT r.*, k.device_key
-                    FROM unnest(
-                        \(apps), \(ids), \(cards.map { $0.request.osVersion?.description }),
-                        \(cards.map { $0.request.appVersion?.description }), \(cards.map(\.request.installation)),
-                        \(cards.map { $0.request.generation != nil })
-                    ) WITH ORDINALITY
-                        AS r(bundle_id, device_id, os_version, app_version, installation, has_generation, place)
-                    \(unescaped: DeviceRows.named(by: "r"))
-                ) AS r
-                \(unescaped: DeviceRows.held(by: "r"))
-                """,
-                """
-                SELECT activity_key, coalesce(apns_channel_id, '') FROM channels
-                WHERE activity_key = ANY(\(onChannels)) AND lost_at IS NULL
-                """,
-            ] + admission
+            [.planningOnce, finding, ChannelRows.serving(onChannels)] + admission
         )
         if !ticketed.isEmpty {
-            let good = Set(try rows[3].decoded(as: Int64.self).map(Int.init))
-            for place in ticketed where !good.contains(place) { devices[place] = .failure(.otherActivity) }
+            let good = try TicketedCard.admitted(rows[3])
+            for card in ticketed where !good.contains(card.place) { devices[card.place] = .failure(.otherActivity) }
         }
-        let channels = Dictionary(grouping: try rows[2].decoded(as: (Int64, String).self)) { $0.0 }
-            .mapValues { $0.map(\.1) }
+        let channels = try ChannelRows.serving(rows[2])
         for row in rows[1] {
-            let place: Int = try row["place"]
+            let found = try DeviceRows.Found(row)
+            let place = found.place
             guard devices[place] == nil else { continue }
-            let key: Int64 = try row["device_key"]
-            let environment: APNSEnvironment = try .stored(row["environment"])
             devices[place] = Result { () throws(Problem) in
-                try check(reports[place], environment, channels)
-                return key
+                try check(reports[place], found.environment, channels)
+                return found.deviceKey
             }
             guard case .success = devices[place] else { continue }
-            let isStale: Bool = try row["is_stale"]
-            let isNewer: Bool = try row["is_newer"]
-            let isNew: Bool = try row["is_new"]
-            if isStale {
+            if found.isStale {
                 stale.insert(place)
-            } else if isNewer || isNew {
+            } else if found.isNewer || found.isNew {
                 renewed.insert(place)
-                if isNew { reinstalled.insert(place) }
+                if found.isNew { reinstalled.insert(place) }
             }
         }
         for (place, report) in reports.enumerated() where devices[place] == nil {
@@ -240,11 +218,7 @@ struct ReportGroup {
                 request: report.card.request
             )
         }
-        let rows = try await connection.query(DeviceRows.insertion(new))
-        var keys: [ReportedCard.Device: Int64] = [:]
-        for (app, id, key) in try rows.decoded(as: (String, String, Int64).self) {
-            keys[ReportedCard.Device(app: BundleID(stored: app), id: DeviceID(stored: id))] = key
-        }
+        let keys = try DeviceRows.keys(try await connection.query(DeviceRows.insertion(new)))
         for place in places {
             devices[place] = keys[reports[place].card.deviceName].map { .success($0) } ?? .failure(.internalError())
         }
@@ -379,24 +353,6 @@ struct ReportGroup {
         }
     }
 
-    /// What is stored of a card after a report, with the state of its activity.
-    private struct StoredCard {
-        /// Nil if the device has no card.
-        let mode: SubscriptionMode?
-        let state: SubscriptionState?
-        let generation: Int64?
-        let revision: Revision
-        let activityState: ActivityState
-
-        init(_ row: Row) throws {
-            mode = try (row["mode"] as String?).map(SubscriptionMode.stored)
-            state = try (row["state"] as String?).map(SubscriptionState.stored)
-            generation = try row["generation"]
-            revision = try row["revision"]
-            activityState = try .stored(row["activity_state"])
-        }
-    }
-
     /// - Returns: The new rows of the cards in `shown`, which include the stored ones.
     private mutating func store(
         _ reports: [SettledReport],
@@ -418,34 +374,16 @@ struct ReportGroup {
         statements += [CardVersions.alignment(cards), Boarding.statement(cards)]
         if !pending.isEmpty { statements.append(SegmentRows.announce(cards: pending)) }
         if !updated.isEmpty { statements.append(Continuations.lookAgain(deviceKeys: updated)) }
-        statements.append(readingAndAnnouncing(shown))
+        statements.append(StoredCard.readingAndAnnouncing(shown))
         let results = try await isLast ? connection.commit(statements) : connection.pipeline(statements)
         var stored: [CardKey: StoredCard] = [:]
         for row in results[results.count - 1] {
-            try stored[CardKey(row)] = StoredCard(row)
+            let card = try StoredCard(row)
+            stored[card.key] = card
             // A card that only has to join its ring waits for the dispatcher's next look, with all others like it.
-            let isOwed: Bool = try row["is_owed"]
-            if isOwed { givesWork = true }
+            if card.isOwed { givesWork = true }
         }
         return stored
-    }
-
-    /// The statement that reads the new rows of the cards, and announces the cards that are owed something.
-    private func readingAndAnnouncing(_ cards: [CardKey]) -> Query {
-        """
-        WITH cards AS MATERIALIZED (
-            SELECT a.activity_key, r.device_key, s.mode, s.state, s.generation, a.revision, a.state AS activity_state,
-                   coalesce(
-                       s.state = 'due' AND (s.leaving OR least(s.known_revision, s.confirmed_revision) < a.revision), false
-                   ) AS is_owed
-            FROM unnest(\(cards.map(\.activityKey)), \(cards.map(\.deviceKey))) AS r(activity_key, device_key)
-            JOIN activities AS a USING (activity_key)
-            LEFT JOIN subscriptions AS s ON s.activity_key = r.activity_key AND s.device_key = r.device_key
-        ), announced AS (
-            \(unescaped: SegmentRows.announcement(ofDueAmong: "cards"))
-        )
-        SELECT activity_key, device_key, mode::text, state::text, generation, revision, activity_state::text, is_owed FROM cards
-        """
     }
 
     private func answer(_ place: Int, _ stored: StoredCard) throws -> SubscriptionAnswer {

@@ -1,6 +1,7 @@
 package import APITypes
 package import ActivityModel
 package import Postgres
+import Store
 
 /// A report of a card may name a device that is not registered, or bring news of one that is.
 extension DeviceRows {
@@ -15,6 +16,55 @@ extension DeviceRows {
             self.environment = environment
             self.request = request
         }
+    }
+
+    /// What a report of a card finds of its device.
+    package struct Found: Sendable {
+        /// The place of the report.
+        package let place: Int
+        package let deviceKey: Int64
+        package let environment: APNSEnvironment
+        /// Whether the report names another version of iOS or of the app than the stored one.
+        package let isNewer: Bool
+        /// Whether the report is not of the current installation (``Installations``).
+        package let isStale: Bool
+        /// Whether the report brings another installation than the stored one, unless it is stale.
+        package let isNew: Bool
+
+        /// Reads a row of ``finding(_:)``.
+        package init(_ row: Row) throws {
+            place = try row["place"]
+            deviceKey = try row["device_key"]
+            environment = try .stored(row["environment"])
+            isNewer = try row["is_newer"]
+            isStale = try row["is_stale"]
+            isNew = try row["is_new"]
+        }
+    }
+
+    /// The statement that finds and locks the devices of reports, in the order of their keys, for ``Found``. It has no
+    /// row for a device that is not registered.
+    package static func finding(_ reports: [(device: DeviceName, request: SubscriptionRequest)]) -> Query {
+        """
+        SELECT r.place - 1 AS place, d.device_key, d.environment::text,
+               coalesce(r.os_version, d.os_version) IS DISTINCT FROM d.os_version
+               OR coalesce(r.app_version, d.app_version) IS DISTINCT FROM d.app_version AS is_newer,
+               \(unescaped: Installations.isStale("r.installation", hasGeneration: "r.has_generation"))
+                   AS is_stale,
+               \(unescaped: Installations.isNew("r.installation")) AS is_new
+        FROM (
+            SELECT r.*, k.device_key
+            FROM unnest(
+                \(reports.map(\.device.app.rawValue)), \(reports.map(\.device.id.rawValue)),
+                \(reports.map { $0.request.osVersion?.description }),
+                \(reports.map { $0.request.appVersion?.description }), \(reports.map(\.request.installation)),
+                \(reports.map { $0.request.generation != nil })
+            ) WITH ORDINALITY
+                AS r(bundle_id, device_id, os_version, app_version, installation, has_generation, place)
+            \(unescaped: named(by: "r"))
+        ) AS r
+        \(unescaped: held(by: "r"))
+        """
     }
 
     /// The statement that makes devices, in the order in which they are given. It returns `bundle_id`, `device_id` and
@@ -32,6 +82,15 @@ extension DeviceRows {
         ON CONFLICT (bundle_id, device_id) DO UPDATE SET updated_at = now()
         RETURNING bundle_id, device_id, device_key
         """
+    }
+
+    /// The keys of devices, in rows of `bundle_id`, `device_id` and `device_key`.
+    package static func keys(_ rows: Rows) throws -> [DeviceName: Int64] {
+        var keys: [DeviceName: Int64] = [:]
+        for (app, id, key) in try rows.decoded(as: (String, String, Int64).self) {
+            keys[DeviceName(app: BundleID(stored: app), id: DeviceID(stored: id))] = key
+        }
+        return keys
     }
 
     /// The statement that stores the versions and the installation that a report of a card names. A value that the

@@ -275,10 +275,7 @@ package struct RegistrationGroup {
         guard !statements.isEmpty else { return }
         let rows = try await connection.pipeline(statements)
         guard !new.isEmpty else { return }
-        var made: [DeviceName: Int64] = [:]
-        for (app, id, key) in try rows[rows.count - 1].decoded(as: (String, String, Int64).self) {
-            made[DeviceName(app: BundleID(stored: app), id: DeviceID(stored: id))] = key
-        }
+        let made = try DeviceRows.keys(rows[rows.count - 1])
         for place in new { keys[place] = made[reports[place].name] }
     }
 

@@ -3,6 +3,16 @@ package import Postgres
 
 // How far the worker of a segment has come.
 extension SegmentRows {
+    /// The statement that reads the revision that all rings of an activity have reached at least: each is sending it, or
+    /// has sent it or a newer one. With the number of the channel's segment, it reads that of the channel. It is null if
+    /// there is no such segment.
+    package static func reached(by segment: Int16, of activityKey: Int64) -> Query {
+        """
+        SELECT min(coalesce(lap_revision, completed_revision)) FROM segments
+        WHERE activity_key = \(activityKey) AND (segment >= 0) = \(segment >= 0)
+        """
+    }
+
     /// The statement that stores the progress of a walk, and extends the lease to last as long as `time` from now.
     ///
     /// When a newer revision has left, the revisions that the walk passed before it are merged, or another walk passes

@@ -172,7 +172,7 @@ starts.statement("unknown-is-sent-again-at-once", RESULTS, "return .unknown(outc
 START_TOKENS = "Registry/Devices/StartTokenRows+Answers.swift"
 starts.string("older-start-token-dies", START_TOKENS, "t.registered_at > 'epoch'", "t.registered_at < 'epoch'")
 starts.query("other-start-token-dies", START_TOKENS, " AND t.token = r.token", "")
-starts.query("who-is-owed-nothing-is-in-a-hurry", "Intake/Reports/ReportGroup.swift", " AND (s.leaving OR least(s.known_revision, s.confirmed_revision) < a.revision)", "")
+starts.query("who-is-owed-nothing-is-in-a-hurry", "Cards/Reports/StoredCard.swift", " AND (s.leaving OR least(s.known_revision, s.confirmed_revision) < a.revision)", "")
 starts.string("unsent-start-tells-its-revision", "Cards/Reports/ReportedStarts.swift", "(s.attempts > 0 AND s.claimed_at", "(true OR s.claimed_at")
 starts.query("reported-start-stays", "Cards/Reports/ReportedStarts.swift", "ELSE 'settled' END", "ELSE s.state END")
 starts.query("claimed-is-cancelled", "Cards/Starts/StartRows+Abandonment.swift", "s.state IN ('pending', 'withheld')", "s.state IN ('pending', 'withheld', 'claimed')")

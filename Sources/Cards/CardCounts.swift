@@ -1,13 +1,10 @@
 import APITypes
-import ActivityModel
-import Cards
-import Postgres
-import Registry
-import Store
+package import Postgres
+package import Store
 
 /// How many cards of an activity there are of each sort, by what a change may do to them. A dry run counts them before
 /// its transaction, so counting holds no lock.
-struct CardCounts: Sendable {
+package struct CardCounts: Sendable {
     private struct Sort: Hashable {
         let isFrequent: Bool
         let state: SubscriptionState
@@ -18,7 +15,12 @@ struct CardCounts: Sendable {
 
     private var cards: [Sort: Int] = [:]
 
-    static func read(_ activityKey: Int64, pageSize: Int, from database: Database) async throws -> CardCounts {
+    /// Counts the cards of an activity, `pageSize` of them by one statement.
+    package static func read(
+        _ activityKey: Int64,
+        pageSize: Int,
+        from database: Database
+    ) async throws -> CardCounts {
         var counts = CardCounts()
         let pages = KeyPages(database: database, size: pageSize)
         try await pages.read(bound: KeyPages.boundOfCards(activityKey)) { page in
@@ -55,7 +57,7 @@ struct CardCounts: Sendable {
 
     /// Counts the cards that get a change, by budget, and the others, by their state. An end is never withheld.
     /// `versions` are the rows of ``AppVersionRows/selection(_:)`` as the change leaves them.
-    func split(versions: Rows, isEnd: Bool) throws -> (cards: [BudgetClass: Int], withheld: [String: Int]) {
+    package func split(versions: Rows, isEnd: Bool) throws -> (cards: [BudgetClass: Int], withheld: [String: Int]) {
         var isWithheld: [String: Bool] = [:]
         for (_, version, withheld) in try versions.decoded(as: (Int64, String, Bool).self) {
             isWithheld[version] = withheld && !isEnd

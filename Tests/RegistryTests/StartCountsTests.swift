@@ -2,9 +2,8 @@ import ActivityModel
 import APITypes
 import OrchestratorTestSupport
 import Postgres
+import Registry
 import Testing
-
-@testable import Intake
 
 @Suite("Counting those whom a start would reach", .timeLimit(.minutes(2)))
 struct StartCountsTests {

@@ -1,31 +1,33 @@
-import APITypes
-import ActivityModel
+package import APITypes
+package import ActivityModel
 import Cards
-import Postgres
-import Registry
+package import Postgres
 import Store
 
 /// How many devices of each sort an audience reaches now, by what they would be started with. A dry run of a start
 /// counts them before its transaction, so counting holds no lock.
-struct StartCounts: Sendable {
+package struct StartCounts: Sendable {
     /// Devices that would be started alike.
-    struct Sort: Sendable, Hashable {
-        let osVersion: String?
-        let activitiesEnabled: Bool
+    package struct Sort: Sendable, Hashable {
+        package let osVersion: String?
+        package let activitiesEnabled: Bool
         /// Empty if the app does not say it.
-        let appVersion: String
-        let hasToken: Bool
+        package let appVersion: String
+        package let hasToken: Bool
     }
 
-    private(set) var devices: [Sort: Int] = [:]
-    private(set) var unknownUsers = 0
+    /// The reached devices, by their sorts.
+    package private(set) var devices: [Sort: Int] = [:]
+    /// The named users without a registered device.
+    private var unknownUsers = 0
 
-    var audience: AudienceCounts {
+    /// How many the audience reaches.
+    package var audience: AudienceCounts {
         AudienceCounts(devices: devices.values.reduce(0, +), unknownUsers: unknownUsers)
     }
 
-    /// Counts those whom a start of a type would reach.
-    static func read(
+    /// Counts those whom a start of a type would reach, `pageSize` devices or followers by one statement.
+    package static func read(
         _ audience: Audience,
         of app: BundleID,
         _ environment: APNSEnvironment,
