@@ -13,6 +13,8 @@ package import Store
 ///     ``WakeUps`` hands them over.
 ///   - `Changes`: the changes with their stamps (``ChangeStore``), how they look in a push, and their priority
 ///     (``BudgetLedger``).
+///   - `Schedules`: changes that wait for their time, and how they are claimed and settled (``ScheduleRows``).
+///   - `Accepting`: what an accept reads of an activity to judge what was posted (``StandingRow``).
 ///   - `Starts`: the audience, how it becomes starts (`DeliveryStore+Enrolment`), and which apps can decode a start.
 ///   - `Pushes`: ordinary pushes (``QueuedPush``).
 ///   - `Answers`: how long changes take (``DeliveryTimes``).
@@ -21,7 +23,7 @@ package import Store
 ///   - `DueWork`: finds all kinds of work that are due, with one question, or is told (``WorkNotifications``).
 /// - **Who calls it.** Accepting and sending. It calls neither.
 /// - **Tables that it alone writes.** `activities`, `changes`, `audience_members`, `audience_topics`, `pushes`,
-///   `budget_ledger`, `answer_counts`, `sending_halts`. Rooms above take its statements, such as those of
+///   `schedules`, `budget_ledger`, `answer_counts`, `sending_halts`. Rooms above take its statements, such as those of
 ///   ``ActivityRows``, into their own.
 ///
 /// One for the whole daemon, handed to accepting and to sending.

@@ -11,16 +11,6 @@ import Store
 /// while it has free workers. So nobody has to look for it, and mostly it is known what to send. All other segments become
 /// due.
 struct AcceptedWork {
-    /// A segment as it was read under the lock of its activity.
-    struct Segment {
-        let number: Int16
-        /// Nil while it has work.
-        let rest: RestingSegment?
-
-        /// ``SegmentProgress/wakes`` of a ring that nobody rides; nil for any other segment.
-        var emptySince: Int64? { rest.flatMap { $0.isEmpty ? $0.wakes : nil } }
-    }
-
     /// What was accepted of an activity.
     struct Accepted {
         let activityKey: Int64
@@ -37,7 +27,7 @@ struct AcceptedWork {
     /// The work of one segment.
     fileprivate struct Share {
         let accepted: Accepted
-        let segment: Segment
+        let segment: StandingRow.Segment
         /// Set for a ring that was empty. If it is still empty, it is moved past the revision instead of being woken.
         let emptySince: Int64?
         /// Whether this daemon may serve it at once, if it rests.
@@ -61,7 +51,7 @@ struct AcceptedWork {
     }
 
     /// Adds an activity with its segments; in the order of the activities' keys.
-    mutating func add(_ accepted: Accepted, to segments: [Segment]) {
+    mutating func add(_ accepted: Accepted, to segments: [StandingRow.Segment]) {
         let isAlone = segments.count(where: { $0.emptySince == nil }) == 1
         for segment in segments {
             let emptySince = accepted.concernsAll ? nil : segment.emptySince

@@ -1,6 +1,6 @@
 import APITypes
 import ActivityModel
-import JSON
+import DeliveryStore
 import Postgres
 import Store
 
@@ -37,37 +37,25 @@ final class ActivityFacts: Sendable {
         isPast = false
     }
 
-    private init(_ row: Row) throws {
-        key = try row["activity_key"]
-        typeName = ActivityTypeName(stored: try row["type_name"])
-        environment = try .stored(row["environment"])
-        delivery = try .stored(row["delivery"])
-        let attributes: String = try row["attributes"]
-        self.attributes = CompactJSON(stored: Array(attributes.utf8))
-        let alert: String? = try row["alert"]
-        startAlert = try alert.map(AlertContent.stored)
-        isPast = try row["is_past"]
+    private init(_ row: ActivityFactsRow) {
+        key = row.key
+        typeName = row.typeName
+        environment = row.environment
+        delivery = row.delivery
+        attributes = row.attributes
+        startAlert = row.startAlert
+        isPast = row.isPast
     }
 
     /// Reads the facts of the activities that exist, in one statement.
     static func read(_ names: [Name], from database: Database) async throws -> [Name: ActivityFacts] {
         let names = Array(Set(names))
-        let selection: Query = """
-            SELECT a.bundle_id, a.activity_id, a.activity_key, a.type_name, a.environment::text, a.delivery::text,
-                   a.attributes::text, c.alert::text,
-                   coalesce(a.ended_at < clock_timestamp() - \(CardLife.longest), false) AS is_past
-            FROM unnest(\(names.map(\.app.rawValue)), \(names.map(\.id.rawValue))) AS n(bundle_id, activity_id)
-            JOIN activities AS a USING (bundle_id, activity_id)
-            JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = 1
-            """
+        let selection = ActivityFactsRow.selection(names.map { (app: $0.app, id: $0.id) })
         guard let rows = try await database.pipeline([.planningOnce, selection]).last else { return [:] }
         var facts: [Name: ActivityFacts] = [:]
         for row in rows {
-            let name = try Name(
-                app: BundleID(stored: row["bundle_id"]),
-                id: ActivityID(stored: row["activity_id"])
-            )
-            facts[name] = try ActivityFacts(row)
+            let row = try ActivityFactsRow(row)
+            facts[Name(app: row.app, id: row.id)] = ActivityFacts(row)
         }
         return facts
     }

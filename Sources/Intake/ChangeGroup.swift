@@ -95,7 +95,7 @@ private struct IntakeDesk {
         /// How far the ring has come by which alerts and barriers are known.
         let completed: Revision
         /// In ascending order. None is added or divided while the activity is locked.
-        var segments: [AcceptedWork.Segment]
+        var segments: [StandingRow.Segment]
 
         init(_ row: StandingRow) throws {
             machine = ActivityStateMachine(state: row.state, standing: try row.standing)
@@ -201,31 +201,15 @@ private struct IntakeDesk {
     /// The statements whose rows ``init(_:)`` reads.
     static func selection(_ commands: [ChangeCommand], isPatient: Bool) -> [Query] {
         let keys = Array(Set(commands.map(\.activity.key))).sorted()
+        let schedules = commands.compactMap(\.scheduleID)
         // Locked in the order of their keys, so that two groups never wait for each other; read in a second statement,
         // whose snapshot is younger than the locks.
         return [
             TypeVersionRows.hold(commands.map(\.type)),
-            """
-            SELECT activity_key FROM activities WHERE activity_key = ANY(\(keys))
-            ORDER BY activity_key FOR NO KEY UPDATE \(unescaped: isPatient ? "" : "SKIP LOCKED")
-            """,
+            ActivityRows.hold(keys, isPatient: isPatient),
             StandingRow.selection(keys),
             AppVersionRows.selection(keys),
-        ] + schedules(commands.compactMap(\.scheduleID))
-    }
-
-    private static func schedules(_ ids: [String]) -> [Query] {
-        guard !ids.isEmpty else { return [] }
-        return [
-            """
-            SELECT s.schedule_id::text FROM (SELECT unnest(\(ids)::uuid[]) AS id ORDER BY id) AS r
-            CROSS JOIN LATERAL (
-                SELECT s.schedule_id FROM schedules AS s
-                WHERE s.schedule_id = r.id AND s.state::text = 'pending' AND \(unescaped: SilenceLimit.isReached)
-                FOR NO KEY UPDATE
-            ) AS s
-            """
-        ]
+        ] + (schedules.isEmpty ? [] : [ScheduleRows.hold(runnable: schedules)])
     }
 
     init(_ rows: [Rows]) throws {

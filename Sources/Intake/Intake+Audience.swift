@@ -116,21 +116,17 @@ struct AudienceChange: Sendable {
 
     /// Other changes of the activity wait from now on until the transaction is over.
     func lock(on connection: PostgresConnection) async throws {
-        _ = try await connection.query(
-            "SELECT activity_key FROM activities WHERE activity_key = \(facts.key) FOR NO KEY UPDATE"
-        )
+        _ = try await connection.query(ActivityRows.hold(facts.key))
     }
 
     func carryOut(on connection: PostgresConnection) async throws {
-        let rows = try await connection.query(
-            "SELECT state::text, start_alert::text FROM activities WHERE activity_key = \(facts.key) FOR NO KEY UPDATE"
-        )
-        guard let (state, stored) = try rows.first(as: (String, String?).self) else {
+        let rows = try await connection.query(AudienceStanding.hold(facts.key))
+        guard let standing = try rows.first.map({ try AudienceStanding($0) }) else {
             throw Problem.notFound("the activity")
         }
-        if state == ActivityState.ended.rawValue { throw Problem.activityEnded() }
+        if standing.state == .ended { throw Problem.activityEnded() }
         var statements: [Query] = []
-        let stands = try stored.map(AlertContent.stored) ?? facts.startAlert
+        let stands = standing.startAlert ?? facts.startAlert
         if let alert = request.alert ?? (added == nil || stands != nil ? nil : policyAlert) {
             try await checkSize(with: alert, on: connection)
             statements.append(ActivityRows.setStartAlert(alert.json.text, activityKey: facts.key))
@@ -169,21 +165,15 @@ struct AudienceChange: Sendable {
     /// A start carries the newest state, which was measured without this alert. Later states are measured with it.
     private func checkSize(with alert: AlertContent, on connection: PostgresConnection) async throws {
         // A statement of its own, whose snapshot is younger than the lock.
-        let rows = try await connection.query(
-            """
-            SELECT c.content_state, \(unescaped: CardHints.columns)
-            FROM activities AS a JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = a.revision
-            WHERE a.activity_key = \(facts.key)
-            """
-        )
-        guard let row = rows.first else { return }
+        let rows = try await connection.query(NewestState.selection(facts.key))
+        guard let newest = try rows.first.map({ try NewestState($0) }) else { return }
         var combination = BodySizes.Combination(
             type: facts.typeName,
             attributes: facts.attributes,
             delivery: facts.delivery
         )
         combination.startAlert = alert
-        combination.hints = try CardHints(in: row, from: 1)
-        try BodySizes.check(CompactJSON(stored: try row.decode(JSONText.self, at: 0).bytes), in: combination)
+        combination.hints = newest.hints
+        try BodySizes.check(newest.content, in: combination)
     }
 }

@@ -82,18 +82,9 @@ private struct PushDestinations {
             let word = (environment ?? .production).rawValue
             return PushDestinations(deviceKeys: [nil], environments: [word], tokens: [token.bytes])
         case .device(let id):
-            let query: Query = """
-                SELECT device_key, environment::text, device_token FROM devices
-                WHERE bundle_id = \(app.rawValue) AND device_id = \(id.rawValue) FOR KEY SHARE
-                """
-            return try await read(query, "the device", on: connection)
+            return try await read(DeviceTokens.hold(of: .device(id), in: app), "the device", on: connection)
         case .user(let id):
-            let query: Query = """
-                SELECT device_key, environment::text, device_token FROM devices
-                WHERE bundle_id = \(app.rawValue) AND user_id = \(id.rawValue) ORDER BY device_key
-                FOR KEY SHARE
-                """
-            return try await read(query, "the user", on: connection)
+            return try await read(DeviceTokens.hold(of: .user(id), in: app), "the user", on: connection)
         }
     }
 
@@ -102,13 +93,14 @@ private struct PushDestinations {
         _ whom: String,
         on connection: PostgresConnection
     ) async throws -> PushDestinations {
-        let rows = try await connection.query(query).decoded(as: (Int64, String, [UInt8]?).self)
+        let rows = try await connection.query(query)
         if rows.isEmpty { throw Problem.notFound(whom) }
         var destinations = PushDestinations()
-        for (key, environment, token) in rows {
-            guard let token else { continue }
-            destinations.deviceKeys.append(key)
-            destinations.environments.append(environment)
+        for row in rows {
+            let device = try DeviceTokens.Held(row)
+            guard let token = device.token else { continue }
+            destinations.deviceKeys.append(device.deviceKey)
+            destinations.environments.append(device.environment.rawValue)
             destinations.tokens.append(token)
         }
         if destinations.tokens.isEmpty { throw Problem.noDeviceToken(whom) }

@@ -115,7 +115,7 @@ extension Intake {
     private func counted(_ answer: StartGroup.Answer) async -> Result<Replayable<StartAnswer>, any Error> {
         do {
             let draft = try answer.get().answer
-            let isReplay = draft.status == StartDraft.replayStatus
+            let isReplay = draft.status == StartGroup.replayStatus
             return .success(Replayable(try await draft.counted(in: database), isReplay: isReplay))
         } catch {
             log(error)

@@ -21,8 +21,8 @@ package import Store
 ///   - `Grouping`: requests that share a commit (``IntakeGroups``). ``IntakeLimit`` says how many may wait.
 /// - **Who calls it.** The HTTP API, and the top when it runs a schedule. It gives work to ``DeliveryStore``, and knows
 ///   no sender.
-/// - **Tables that it alone writes.** `schedules`. What it accepts, it stores with statements of the rooms below, several
-///   of them in one round trip.
+/// - **Tables that it alone writes.** None. What it accepts, it reads and stores with statements of the rooms below,
+///   several of them in one round trip.
 ///
 /// One for the whole daemon.
 package final class Intake: Sendable {

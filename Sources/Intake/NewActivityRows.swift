@@ -167,21 +167,45 @@ enum NewActivityRows {
         ]
     }
 
-    private static func schedules(_ activities: [NewActivity]) -> [Query] {
-        let all = activities.flatMap { schedules(of: $0) }
-        return all.isEmpty ? [] : [ScheduleRows.insertion(all)]
+    /// A change that Tally makes later by itself.
+    private struct Schedule {
+        let activityKey: Int64
+        let app: BundleID
+        let kind: ChangeKind
+        /// Its time; or the time from which silence counts, nil: now.
+        let dueAt: PGTimestamp?
+        /// After how much silence an end comes; nil: it comes at its time.
+        var silenceSeconds: Int32?
+        /// Nil for the start, which has the origin already.
+        var origin: RequestOrigin?
     }
 
-    private static func schedules(of activity: NewActivity) -> [ScheduleRows.New] {
+    private static func schedules(_ activities: [NewActivity]) -> [Query] {
+        let all = activities.flatMap { schedules(of: $0) }
+        guard !all.isEmpty else { return [] }
+        return [
+            ScheduleRows.insertion([
+                .each("activity_key", all.map(\.activityKey)),
+                .each("bundle_id", all.map(\.app.rawValue)),
+                .each("kind", all.map(\.kind.rawValue)),
+                .each("due_at", all.map(\.dueAt)),
+                .each("silence_seconds", all.map(\.silenceSeconds)),
+                .each("request_id", all.map { $0.origin?.requestID }),
+                .each("traceparent", all.map { $0.origin?.trace?.description }),
+            ])
+        ]
+    }
+
+    private static func schedules(of activity: NewActivity) -> [Schedule] {
         let (key, start) = (activity.key, activity.proposal.start)
         let startsAt = start.request.startsAt?.stored
-        var schedules: [ScheduleRows.New] = []
+        var schedules: [Schedule] = []
         if !activity.isLive {
-            schedules.append(ScheduleRows.New(activityKey: key, app: start.app, kind: .start, dueAt: startsAt))
+            schedules.append(Schedule(activityKey: key, app: start.app, kind: .start, dueAt: startsAt))
         }
         if let seconds = activity.proposal.type.policy.endWhenSilentSeconds {
             schedules.append(
-                ScheduleRows.New(
+                Schedule(
                     activityKey: key,
                     app: start.app,
                     kind: .end,
@@ -193,7 +217,7 @@ enum NewActivityRows {
         }
         if let endsAt = start.request.endsAt?.stored {
             schedules.append(
-                ScheduleRows.New(activityKey: key, app: start.app, kind: .end, dueAt: endsAt, origin: start.origin)
+                Schedule(activityKey: key, app: start.app, kind: .end, dueAt: endsAt, origin: start.origin)
             )
         }
         return schedules

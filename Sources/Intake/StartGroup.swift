@@ -3,6 +3,7 @@ import ActivityModel
 import DeliveryStore
 import JSON
 import Postgres
+import Record
 import Registry
 import Store
 
@@ -10,6 +11,9 @@ import Store
 /// nothing and does not disturb the others.
 struct StartGroup {
     typealias Answer = Result<Stored, any Error>
+
+    /// The status that marks a kept replay, unlike a kept start.
+    static let replayStatus: Int16 = 200
 
     /// The outcome of one start. It holds when the transaction is committed.
     struct Stored: Sendable {
@@ -174,7 +178,7 @@ struct StartGroup {
             answers[place] = .failure(Problem.notFound("the activity"))
             return
         }
-        let status = activity == nil ? StartDraft.replayStatus : 202
+        let status = activity == nil ? Self.replayStatus : 202
         let key = starts[place].start.idempotencyKey
         if let key { kept.keep(draft, for: key, status: status, uncounted: activityKey) }
         let known = KeptAnswers<StartAnswer>.Known(answer: draft, status: status, uncounted: activityKey)
@@ -233,27 +237,21 @@ private struct StartDesk {
     /// keys first (``AppDeletion``). So no start is accepted while its app is being deleted.
     static func selection(_ starts: [StartCommand]) -> [Query] {
         let names = starts.map(\.start.name)
-        let apps = Set(names.map(\.app.rawValue)).sorted()
+        let apps = Set(names.map(\.app)).sorted { $0.rawValue < $1.rawValue }
         return [
-            """
-            SELECT bundle_id FROM apps WHERE bundle_id = ANY(\(apps)) ORDER BY bundle_id
-            FOR KEY SHARE \(unescaped: starts.count > 1 ? "SKIP LOCKED" : "")
-            """,
-            """
-            SELECT bundle_id, environment::text FROM signing_keys WHERE bundle_id = ANY(\(apps))
-            ORDER BY bundle_id, environment FOR KEY SHARE
-            """,
+            AppRows.hold(apps, isPatient: starts.count == 1),
+            AppRows.holdKeys(of: apps),
             TypeVersionRows.hold(starts.compactMap { try? $0.proposal.get().type }),  // one that is refused needs none
             StoredStart.selection(names),
-            "SELECT clock_timestamp()",
+            DatabaseClock.selection,
         ]
     }
 
     init(_ rows: [Rows]) throws {
         for app in try rows[0].decoded(as: String.self) { environments[BundleID(stored: app)] = [] }
-        for (app, word) in try rows[1].decoded(as: (String, String).self) {
-            let environment: APNSEnvironment = try .stored(word)
-            environments[BundleID(stored: app)]?.append(environment)
+        for row in rows[1] {
+            let key = try SigningKeyName(row)
+            environments[key.app]?.append(key.environment)
         }
         types = try TypeVersionRows.updates(rows[2])
         stored = try StoredStart.read(rows[3])

@@ -1,8 +1,8 @@
 import APITypes
 import ActivityModel
+import DeliveryStore
 import JSON
 import Postgres
-import Store
 
 /// An activity whose id a start asks for again.
 struct StoredStart {
@@ -17,25 +17,16 @@ struct StoredStart {
 
     /// The statement whose rows ``read(_:)`` reads.
     static func selection(_ names: [ActivityFacts.Name]) -> Query {
-        """
-        SELECT a.bundle_id, a.activity_id, a.activity_key, a.state::text, a.start_body::text
-        FROM unnest(\(names.map(\.app.rawValue)), \(names.map(\.id.rawValue))) AS n(bundle_id, activity_id)
-        CROSS JOIN LATERAL (
-            SELECT * FROM activities WHERE bundle_id = n.bundle_id AND activity_id = n.activity_id OFFSET 0
-        ) AS a
-        """
+        KeptStart.selection(names.map { (app: $0.app, id: $0.id) })
     }
 
     /// Those whose ids are taken.
     static func read(_ rows: Rows) throws -> [ActivityFacts.Name: StoredStart] {
         var stored: [ActivityFacts.Name: StoredStart] = [:]
-        for (app, id, key, state, body) in try rows.decoded(as: (String, String, Int64, String, String).self) {
-            let name = ActivityFacts.Name(app: BundleID(stored: app), id: ActivityID(stored: id))
-            stored[name] = StoredStart(
-                activityKey: key,
-                record: StartRecord(body: try JSONValue(parsing: body).object ?? JSONObject()),
-                state: try .stored(state)
-            )
+        for row in rows {
+            let start = try KeptStart(row)
+            let name = ActivityFacts.Name(app: start.app, id: start.id)
+            stored[name] = StoredStart(activityKey: start.activityKey, record: start.record, state: start.state)
         }
         return stored
     }

@@ -62,7 +62,7 @@ struct StartGroupTests {
     private func words(_ answers: [StartGroup.Answer]) -> [String] {
         answers.map { answer in
             switch answer {
-            case .success(let stored): stored.answer.status == StartDraft.replayStatus ? "replayed" : "started"
+            case .success(let stored): stored.answer.status == StartGroup.replayStatus ? "replayed" : "started"
             case .failure(let problem as Problem): problem.code
             case .failure(let error): "\(error)"
             }

@@ -8,6 +8,15 @@ package enum ActivityRows {
         "SELECT FROM activities WHERE activity_key = \(activityKey) FOR NO KEY UPDATE"
     }
 
+    /// The statement that holds activities in the order of their keys, in which everybody locks several. It returns the
+    /// keys of those that it holds. Unless it `isPatient`, it leaves out those that somebody else has locked.
+    package static func hold(_ activityKeys: [Int64], isPatient: Bool) -> Query {
+        """
+        SELECT activity_key FROM activities WHERE activity_key = ANY(\(activityKeys))
+        ORDER BY activity_key FOR NO KEY UPDATE \(unescaped: isPatient ? "" : "SKIP LOCKED")
+        """
+    }
+
     // MARK: Starts
 
     /// The statement that inserts activities, except those whose ids are taken. Those that do not start later are live

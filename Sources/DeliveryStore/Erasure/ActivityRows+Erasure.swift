@@ -1,6 +1,49 @@
+package import ActivityModel
 package import Postgres
+import Store
 
 extension ActivityRows {
+    /// The statement that reads the next activities of an app whose start, as it is kept, names a user or one of some
+    /// devices. It looks at the activities with ids behind `last`, at most `pageSize`.
+    ///
+    /// - Parameters:
+    ///   - user: The user.
+    ///   - devices: The devices.
+    ///   - app: Their app.
+    ///   - last: The last activity of the page before; at first an empty text.
+    ///   - pageSize: How many activities to look at.
+    /// - Returns: The statement. It returns one row: the last activity of the page, null if no page follows; and the
+    ///   `activity_key` of those that name one of them.
+    package static func starts(
+        naming user: UserID,
+        _ devices: [String],
+        in app: BundleID,
+        behind last: String,
+        pageSize: Int
+    ) -> Query {
+        """
+        WITH page AS MATERIALIZED (
+            SELECT activity_key, activity_id, start_body FROM activities
+            WHERE bundle_id = \(app.rawValue) AND activity_id > \(last)
+            ORDER BY activity_id LIMIT \(pageSize)
+        )
+        SELECT (SELECT CASE WHEN count(*) = \(pageSize) THEN max(activity_id) END FROM page), ARRAY(
+            SELECT activity_key FROM page
+            WHERE \(unescaped: StoredJSON.at("{audience,users}", of: "start_body"))::jsonb ?| \([user.rawValue])
+               OR \(unescaped: StoredJSON.at("{audience,devices}", of: "start_body"))::jsonb ?| \(devices)
+        )
+        """
+    }
+
+    /// The statement that holds activities in the order in which everybody locks several. It returns `activity_key` and
+    /// `start_body`, as text, of each.
+    package static func holdStarts(of activityKeys: [Int64]) -> Query {
+        """
+        SELECT activity_key, start_body::text FROM activities
+        WHERE activity_key = ANY(\(activityKeys)) ORDER BY activity_key FOR NO KEY UPDATE
+        """
+    }
+
     /// The statement that replaces the stored starts of locked activities. It takes one body, as a text of JSON, for
     /// each key.
     package static func replaceStarts(with bodies: [String], of activityKeys: [Int64]) -> Query {

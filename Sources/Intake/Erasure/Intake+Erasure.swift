@@ -14,7 +14,7 @@ extension Intake {
     package func eraseUser(_ app: BundleID, _ id: UserID) async throws {
         try await database.withYieldingTransaction { connection in
             try await store.holdApp(app, connection)
-            let devices = try await UserErasure.devices(app, id, on: connection)
+            let devices = try await connection.query(DeviceRows.ids(of: id, in: app)).decoded(as: String.self)
             let activities = try await UserErasure.activities(
                 app,
                 id,
@@ -24,7 +24,7 @@ extension Intake {
             )
             // Before the devices, as who deletes one of them does.
             _ = try await connection.query(TimelineErasure.exclusion(isForWriter: false))
-            _ = try await connection.query(UserErasure.hold(app, id))
+            _ = try await connection.query(DeviceRows.hold(of: id, in: app))
             try await UserErasure.starts(of: activities, id, devices, on: connection)
             _ = try await connection.execute(AudienceRows.erasure(of: id, in: app))
             _ = try await connection.execute(TopicRows.erasure(of: id, in: app))

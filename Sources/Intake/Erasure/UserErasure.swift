@@ -2,27 +2,9 @@ import ActivityModel
 import DeliveryStore
 import JSON
 import Postgres
-import Store
 
 /// Removes a user, and the devices of that user, from the stored audiences of activities.
 enum UserErasure {
-    /// The ids of the user's devices.
-    static func devices(_ app: BundleID, _ user: UserID, on connection: PostgresConnection) async throws -> [String] {
-        let rows = try await connection.query(
-            "SELECT device_id FROM devices WHERE bundle_id = \(app.rawValue) AND user_id = \(user.rawValue)"
-        )
-        return try rows.decoded(as: String.self)
-    }
-
-    /// The statement that locks the user's devices, as all do who lock activities after them: reports, and
-    /// registrations.
-    static func hold(_ app: BundleID, _ user: UserID) -> Query {
-        """
-        SELECT FROM devices WHERE bundle_id = \(app.rawValue) AND user_id = \(user.rawValue)
-        ORDER BY device_key FOR UPDATE
-        """
-    }
-
     /// The activities that name the user or a device of the user, in the start as it is kept or in the audience. It
     /// reads all activities of the app, at most `pageSize` a statement: run it before the transaction writes anything,
     /// because readers of events wait for who writes.
@@ -33,30 +15,12 @@ enum UserErasure {
         pageSize: Int,
         on connection: PostgresConnection
     ) async throws -> [Int64] {
-        let members = try await connection.query(
-            """
-            SELECT activity_key FROM audience_members
-            WHERE bundle_id = \(app.rawValue) AND (
-                kind = 'user' AND member_id = \(user.rawValue) OR kind = 'device' AND member_id = ANY(\(devices))
-            )
-            """
-        )
+        let members = try await connection.query(AudienceRows.activities(naming: user, devices, in: app))
         var keys = Set(try members.decoded(as: Int64.self))
         var place: String? = ""
         while let after = place {
             let page = try await connection.query(
-                """
-                WITH page AS MATERIALIZED (
-                    SELECT activity_key, activity_id, start_body FROM activities
-                    WHERE bundle_id = \(app.rawValue) AND activity_id > \(after)
-                    ORDER BY activity_id LIMIT \(pageSize)
-                )
-                SELECT (SELECT CASE WHEN count(*) = \(pageSize) THEN max(activity_id) END FROM page), ARRAY(
-                    SELECT activity_key FROM page
-                    WHERE \(unescaped: StoredJSON.at("{audience,users}", of: "start_body"))::jsonb ?| \([user.rawValue])
-                       OR \(unescaped: StoredJSON.at("{audience,devices}", of: "start_body"))::jsonb ?| \(devices)
-                )
-                """
+                ActivityRows.starts(naming: user, devices, in: app, behind: after, pageSize: pageSize)
             )
             place = nil
             for (last, named) in try page.decoded(as: (String?, [Int64]).self) {
@@ -78,13 +42,7 @@ enum UserErasure {
         _ devices: [String],
         on connection: PostgresConnection
     ) async throws {
-        // In the order in which everybody locks several.
-        let rows = try await connection.query(
-            """
-            SELECT activity_key, start_body::text FROM activities
-            WHERE activity_key = ANY(\(activityKeys)) ORDER BY activity_key FOR NO KEY UPDATE
-            """
-        )
+        let rows = try await connection.query(ActivityRows.holdStarts(of: activityKeys))
         var keys: [Int64] = []
         var bodies: [String] = []
         for (key, text) in try rows.decoded(as: (Int64, String).self) {

@@ -2,7 +2,6 @@ import ActivityModel
 import Cards
 import Channels
 import DeliveryStore
-import Intake
 import Postgres
 import Registry
 import Store

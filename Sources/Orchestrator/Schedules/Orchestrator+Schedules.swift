@@ -1,6 +1,6 @@
 package import APITypes
 package import ActivityModel
-import Intake
+import DeliveryStore
 import JSON
 import Postgres
 import Record

@@ -39,6 +39,20 @@ package enum DeviceRows {
         """
     }
 
+    /// The statement that reads the ids of a user's devices.
+    package static func ids(of user: UserID, in app: BundleID) -> Query {
+        "SELECT device_id FROM devices WHERE bundle_id = \(app.rawValue) AND user_id = \(user.rawValue)"
+    }
+
+    /// The statement that locks the devices of a user before they are deleted. Reports and registrations lock devices
+    /// before activities, too.
+    package static func hold(of user: UserID, in app: BundleID) -> Query {
+        """
+        SELECT FROM devices WHERE bundle_id = \(app.rawValue) AND user_id = \(user.rawValue)
+        ORDER BY device_key FOR UPDATE
+        """
+    }
+
     /// The statement that deletes the devices of a user. It returns their keys and ids, as ``TimelineErasure`` wants it.
     package static func deletion(of user: UserID, in app: BundleID) -> Query {
         "DELETE FROM devices WHERE bundle_id = \(app.rawValue) AND user_id = \(user.rawValue) RETURNING device_key, device_id"

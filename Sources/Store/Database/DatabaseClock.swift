@@ -12,6 +12,9 @@ package final class DatabaseClock: Sendable {
     private let moments: ExpiringCache<Place, DatabaseMoment>
     private let here: @Sendable () -> ContinuousClock.Instant
 
+    /// The statement that reads the database's clock, alone or among others.
+    package static var selection: Query { "SELECT clock_timestamp()" }
+
     /// - Parameters:
     ///   - database: Whose clock it is.
     ///   - now: This machine's clock.

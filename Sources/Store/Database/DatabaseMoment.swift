@@ -15,7 +15,7 @@ struct DatabaseMoment: Sendable {
         // By a clock that stands still, the first answer is the quickest.
         for _ in 0..<3 where best?.took != Duration.zero {
             let asked = now()
-            let rows = try await connection.query("SELECT clock_timestamp()")
+            let rows = try await connection.query(DatabaseClock.selection)
             let took = asked.duration(to: now())
             guard let database = try rows.single(PGTimestamp.self), best.map({ took < $0.took }) ?? true else {
                 continue

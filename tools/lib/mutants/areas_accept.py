@@ -22,8 +22,8 @@ accept.expression("schedule-is-not-settled", GROUP, "!settled.isEmpty", "false",
 accept.statement("accepted-is-forgotten-within-a-group", GROUP, "place.accepted(change)")
 accept.expression("least-ring-is-not-asked", GROUP, "row.completed < known.completed", "row.completed > known.completed")
 
-accept.string("open-barriers-are-not-counted", "Intake/StandingRow.swift", "g.completed_revision < a.revision", "false")
-accept.expression("a-locked-activity-holds-up-its-group", GROUP, 'isPatient ? "" : "SKIP LOCKED"', '""')
+accept.string("open-barriers-are-not-counted", "DeliveryStore/Accepting/StandingRow.swift", "g.completed_revision < a.revision", "false")
+accept.expression("a-locked-activity-holds-up-its-group", "DeliveryStore/Changes/ActivityRows.swift", 'isPatient ? "" : "SKIP LOCKED"', '""')
 
 new_starts = Area(
     "new-starts",
@@ -74,7 +74,7 @@ groups.statement("carried-out-elements-stay-under-way", QUEUE, "elementsUnderWay
 
 schedules = Area("schedules", "^DeliveryTests[.]Pacing|^OrchestratorTests[.]Schedule")
 RUNNER = "Orchestrator/Schedules/ScheduleRunner.swift"
-RUNNING = "Intake/Schedules/ScheduleRows+Running.swift"
+RUNNING = "DeliveryStore/Schedules/ScheduleRows+Running.swift"
 schedules.query("end-does-not-pass", RUNNING, "s.kind = 'end' AND EXISTS (", "false AND EXISTS (")
 schedules.query("end-passes-what-was-not-tried", RUNNING, "w.reason IS NOT NULL", "true")
 schedules.query("end-waits-behind-what-waits", RUNNING, "<= (e.due_at, e.kind,", "= (e.due_at, e.kind,")
@@ -87,7 +87,7 @@ schedules.string("ended-activity-begins", "DeliveryStore/Changes/ActivityRows.sw
                 equivalent="who ends an activity cancels its schedules in the same transaction, so none is pending then")
 schedules.query("cancelled-start-runs", RUNNING, " AND state = 'pending'", "",
                 at="WHERE schedule_id = \\(scheduleID)::uuid AND state = 'pending'\n        RETURNING activity_key\n")
-SILENCE = "Intake/Schedules/SilenceLimit.swift"
+SILENCE = "DeliveryStore/Schedules/SilenceLimit.swift"
 schedules.string("silence-begins-at-the-start", SILENCE, "c.accepted_at, a.started_at", "a.started_at")
 schedules.string("silence-is-always-over", SILENCE, "\\(limit) <= clock_timestamp()", "true")
 

@@ -129,8 +129,8 @@ barriers.expression("walk-passes-barriers", SNAPSHOT, "state == .ended ? newest 
 barriers.expression("end-behind-barriers", SNAPSHOT, "state == .ended ? newest : barrier ?? newest", "barrier ?? newest")
 barriers.query("every-change-is-a-barrier", SNAPSHOT, "c.must_deliver AND c.revision > begun.revision", "c.revision > begun.revision")
 barriers.expression("late-card-gets-the-last-barrier", CATCH_UP, "barriers.first { $0 > has }", "barriers.last { $0 > has }")
-barriers.string("every-open-change-is-a-barrier", "Intake/StandingRow.swift", "b.must_deliver", "true", at="b.must_deliver AND b.revision")
-barriers.string("delivered-barriers-are-open", "Intake/StandingRow.swift", " AND b.revision > g.completed_revision", "")
+barriers.string("every-open-change-is-a-barrier", "DeliveryStore/Accepting/StandingRow.swift", "b.must_deliver", "true", at="b.must_deliver AND b.revision")
+barriers.string("delivered-barriers-are-open", "DeliveryStore/Accepting/StandingRow.swift", " AND b.revision > g.completed_revision", "")
 barriers.expression("rule-makes-no-barrier", "Intake/ChangeGroup.swift",
                     "request.mustDeliver || (urgency == nil && rule?.mustDeliver == true)", "request.mustDeliver")
 DESTINATION = "Cards/Destination.swift"

@@ -1,4 +1,3 @@
-import DeliveryStore
 import Store
 
 /// Changes that an activity accepts before its time while nobody has a card of it. Phones need only the newest state of

@@ -1,23 +1,32 @@
 import APITypes
-import ActivityModel
-import DeliveryStore
+package import ActivityModel
 import JSON
-import Postgres
+package import Postgres
 import Store
 
 /// An activity under the lock of a transaction that is about to change it, with its newest change and one of its rings.
 /// An activity has a row for each of its rings, or one without a ring.
-struct StandingRow {
-    let activityKey: Int64
-    let state: ActivityState
+package struct StandingRow {
+    /// A ring, or the channel, as it was read under the lock.
+    package struct Segment: Sendable {
+        package let number: Int16
+        /// Nil while it has work.
+        package let rest: RestingSegment?
+
+        /// ``SegmentProgress/wakes`` of a ring that nobody rides; nil for any other segment.
+        package var emptySince: Int64? { rest.flatMap { $0.isEmpty ? $0.wakes : nil } }
+    }
+
+    package let activityKey: Int64
+    package let state: ActivityState
     /// The stamp of the newest revision; nil until it has one.
-    let timestamp: Timestamp?
+    package let timestamp: Timestamp?
     /// The database's time.
-    let now: PGTimestamp
+    package let now: PGTimestamp
     /// How far the ring has come.
-    let completed: Revision
+    package let completed: Revision
     /// The ring, if there is one.
-    let segments: [AcceptedWork.Segment]
+    package let segments: [Segment]
     private let revision: Revision
     private let stamp: Timestamp
     private let eventTime: PGTimestamp?
@@ -28,7 +37,7 @@ struct StandingRow {
     private let laterStartAlert: String?
 
     /// The statement whose rows these are. A row for each ring costs the server half as much as building arrays.
-    static func selection(_ activityKeys: [Int64]) -> Query {
+    package static func selection(_ activityKeys: [Int64]) -> Query {
         """
         SELECT a.activity_key, a.state::text, a.revision, a.stamp, a.event_time, c.content_state, c.timestamp,
                clock_timestamp() AS now, g.segment, g.completed_revision, \(unescaped: RestingSegment.columns),
@@ -61,7 +70,8 @@ struct StandingRow {
     private static let openBarriers =
         "b.activity_key = a.activity_key AND b.must_deliver AND b.revision > g.completed_revision"
 
-    init(_ row: Row) throws {
+    /// Reads a row of ``selection(_:)``.
+    package init(_ row: Row) throws {
         activityKey = try row["activity_key"]
         state = try .stored(row["state"])
         revision = try row["revision"]
@@ -73,7 +83,7 @@ struct StandingRow {
         let segment: Int16? = try row["segment"]
         let completed: Revision? = try row["completed_revision"]
         self.completed = completed ?? revision
-        segments = try segment.map { [AcceptedWork.Segment(number: $0, rest: try RestingSegment($0, row))] } ?? []
+        segments = try segment.map { [Segment(number: $0, rest: try RestingSegment($0, row))] } ?? []
         barriers = try row["barriers"]
         let alerts: [String]? = try row["alerts"]
         self.alerts = alerts ?? []
@@ -82,7 +92,7 @@ struct StandingRow {
     }
 
     /// The standing that the next change is judged against.
-    var standing: ActivityStanding {
+    package var standing: ActivityStanding {
         get throws {
             ActivityStanding(
                 revision: revision,
@@ -95,17 +105,17 @@ struct StandingRow {
     }
 
     /// The newest alert that some destinations of the ring may not have heard.
-    var ridingAlert: AlertContent? {
+    package var ridingAlert: AlertContent? {
         get throws { try alert.map(AlertContent.stored) }
     }
 
-    /// The alert that starts bring instead of ``ActivityFacts/startAlert``; nil if no audience has come with an alert.
-    var startAlert: AlertContent? {
+    /// The alert that starts bring instead of ``ActivityFactsRow/startAlert``; nil if no audience has come with one.
+    package var startAlert: AlertContent? {
         get throws { try laterStartAlert.map(AlertContent.stored) }
     }
 
     /// The alerts of the barriers that are open on the ring.
-    var barrierAlerts: [AlertContent] {
+    package var barrierAlerts: [AlertContent] {
         get throws { try alerts.map(AlertContent.stored) }
     }
 }

@@ -1,15 +1,12 @@
-import APITypes
+package import APITypes
 import ActivityModel
-import Postgres
+package import Postgres
 import Store
 
 /// Answers to starts whose audience is still to be counted.
-enum StartDraft {
-    /// The status that marks a kept replay, unlike a kept start.
-    static let replayStatus: Int16 = 200
-
+package enum StartDraft {
     /// The statement whose rows ``read(_:)`` reads.
-    static func selection(_ activityKeys: [Int64]) -> Query {
+    package static func selection(_ activityKeys: [Int64]) -> Query {
         """
         SELECT a.activity_key, a.activity_id, a.state::text, a.revision, c.timestamp, l.channel_id::text, l.apns_channel_id,
                l.state::text AS channel_state
@@ -25,7 +22,7 @@ enum StartDraft {
     }
 
     /// By the keys of the activities. One that was deleted is missing.
-    static func read(_ rows: Rows) throws -> [Int64: StartAnswer] {
+    package static func read(_ rows: Rows) throws -> [Int64: StartAnswer] {
         var drafts: [Int64: StartAnswer] = [:]
         for row in rows {
             let key: Int64 = try row["activity_key"]

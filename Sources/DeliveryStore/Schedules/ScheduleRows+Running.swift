@@ -55,8 +55,21 @@ extension ScheduleRows {
         """
     }
 
+    /// The statement that holds those of some schedules that may run now, in the order of their ids. It returns their
+    /// ids.
+    package static func hold(runnable scheduleIDs: [String]) -> Query {
+        """
+        SELECT s.schedule_id::text FROM (SELECT unnest(\(scheduleIDs)::uuid[]) AS id ORDER BY id) AS r
+        CROSS JOIN LATERAL (
+            SELECT s.schedule_id FROM schedules AS s
+            WHERE s.schedule_id = r.id AND s.state::text = 'pending' AND \(unescaped: SilenceLimit.isReached)
+            FOR NO KEY UPDATE
+        ) AS s
+        """
+    }
+
     /// The statement that settles schedules whose changes are accepted.
-    static func settlement(of scheduleIDs: [String]) -> Query {
+    package static func settlement(of scheduleIDs: [String]) -> Query {
         """
         UPDATE schedules SET state = 'done', settled_at = clock_timestamp(), lease_until = NULL, reason = NULL
         WHERE schedule_id = ANY(\(scheduleIDs)::uuid[])
