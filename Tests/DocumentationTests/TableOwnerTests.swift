@@ -85,9 +85,9 @@ struct TableOwnerTests {
         }
     }
 
-    @Test("The room of the workers has no SQL: it names no table")
-    func workers() throws {
-        for file in Document.files(in: "Sources/Delivery", ending: ".swift") {
+    @Test("The rooms that accept and that send have no SQL: they name no table", arguments: ["Intake", "Delivery"])
+    func engine(room: String) throws {
+        for file in Document.files(in: "Sources/\(room)", ending: ".swift") {
             let sql = try Document(path: file).text().split(separator: "\n")
                 .filter { $0.contains(#/\b(?:SELECT|FROM|JOIN|INSERT INTO|UPDATE|DELETE) /#) }
             #expect(sql == [], "\(file) names a table")
