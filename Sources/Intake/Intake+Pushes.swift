@@ -1,5 +1,6 @@
 package import APITypes
 package import ActivityModel
+import Cards
 import DeliveryStore
 import JSON
 import Postgres
@@ -83,13 +84,13 @@ private struct PushDestinations {
             return PushDestinations(deviceKeys: [nil], environments: [word], tokens: [token.bytes])
         case .device(let id):
             let query: Query = """
-                SELECT device_key, environment::text, device_token FROM devices
+                SELECT device_key, environment::text, \(unescaped: UsableToken.ofDevice) FROM devices AS d
                 WHERE bundle_id = \(app.rawValue) AND device_id = \(id.rawValue) FOR KEY SHARE
                 """
             return try await read(query, "the device", on: connection)
         case .user(let id):
             let query: Query = """
-                SELECT device_key, environment::text, device_token FROM devices
+                SELECT device_key, environment::text, \(unescaped: UsableToken.ofDevice) FROM devices AS d
                 WHERE bundle_id = \(app.rawValue) AND user_id = \(id.rawValue) ORDER BY device_key
                 FOR KEY SHARE
                 """
