@@ -18,5 +18,7 @@ package enum Schema {
         (11, "follower_counts", PackageResources.V0011_follower_counts_sql),
         (12, "lighter_follows", PackageResources.V0012_lighter_follows_sql),
         (13, "sent_with_ring", PackageResources.V0013_sent_with_ring_sql),
+        (14, "device_token_states", PackageResources.V0014_device_token_states_sql),
+        (15, "rejected_device_tokens", PackageResources.V0015_rejected_device_tokens_sql),
     ]
 }

@@ -10,7 +10,7 @@ package struct WatchedCard: Sendable {
     package let watch: CardWatch
     /// Microseconds since its start; of one that has not begun, since its last report.
     package let age: Int64
-    /// The token for ordinary pushes to its device.
+    /// The token for ordinary pushes to its device; nil: none to which they may go.
     package let deviceToken: PushToken?
     package let app: BundleID
     package let environment: APNSEnvironment
@@ -68,7 +68,8 @@ extension WatchedCard {
             """
             SELECT s.activity_key, s.device_key, s.state = 'waiting_for_token' AS is_waiting, s.woken, s.overdue,
                    s.pending_since IS NOT NULL AS is_pending,
-                   (extract(epoch FROM clock_timestamp() - s.started_at) * 1000000)::int8 AS age, d.device_token,
+                   (extract(epoch FROM clock_timestamp() - s.started_at) * 1000000)::int8 AS age,
+                   \(unescaped: UsableToken.ofDevice) AS device_token,
                    a.bundle_id, a.environment::text, a.activity_id, a.type_name,
                    \(unescaped: Continuations.mayBegin("s")) AS is_continuable
             FROM subscriptions AS s JOIN activities AS a USING (activity_key) JOIN devices AS d USING (device_key)

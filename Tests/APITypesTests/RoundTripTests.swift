@@ -245,6 +245,7 @@ func samples() throws -> [any APIValue & Hashable] {
             activitiesEnabled: true,
             frequentPushesEnabled: false,
             deviceToken: try token("abcdef").description,
+            deviceTokenState: .rejected,
             startTokens: [
                 game: StartTokenResource(
                     token: try token("012345").description,

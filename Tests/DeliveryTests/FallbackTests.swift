@@ -106,24 +106,28 @@ struct FallbackTests {
     }
 
     @Test(
-        "An alert that certainly did not leave is repeated, one without an answer is not, and a dead token is forgotten"
+        "An alert that did not leave is repeated, one without an answer is not; a dead token is forgotten, a rejected one kept"
     )
     func answers() async throws {
         try await withWorld(policy: { $0.fallbackAlert = true }) { world in
-            for number in 1...3 { try await world.register("d\(number)", os: "17.1", deviceToken: "de0\(number)") }
+            for number in 1...4 { try await world.register("d\(number)", os: "17.1", deviceToken: "de0\(number)") }
             world.recorder.answer("de01", with: .tooMany)
             world.recorder.answer("de02", with: .noAnswer)
             world.recorder.answer("de03", with: .unregistered(at: 4_102_444_800_000))
-            try await world.start(to: World.devices("d1", "d2", "d3"))
+            world.recorder.answer("de04", with: .badToken)
+            try await world.start(to: World.devices("d1", "d2", "d3", "d4"))
             for _ in 1...4 {
                 try await world.settle()
                 try await world.pass(200)
             }
-            let counts = ["de01", "de02", "de03"].map { world.recorder.pushes(to: $0).count }
-            #expect(counts == [2, 1, 1])
-            #expect(try await world.show().starts.withheld == 3)
+            let counts = ["de01", "de02", "de03", "de04"].map { world.recorder.pushes(to: $0).count }
+            #expect(counts == [2, 1, 1, 1])
+            #expect(try await world.show().starts.withheld == 4)
             #expect(try await world.show().starts.repeated == 0)
             #expect(try await world.number("SELECT count(*) FROM devices WHERE device_token IS NULL") == 1)
+            try await world.start("second", to: World.devices("d4"))
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "de04").count == 1)
         }
     }
 

@@ -147,6 +147,104 @@ struct PushQueueTests {
         }
     }
 
+    @Test("A token that APNs calls dead is forgotten, although the device has reported other things since")
+    func deathBetweenReports() async throws {
+        try await withWorld { world in
+            try await world.register("phone", deviceToken: "aa01")
+            try await world.database.execute("UPDATE devices SET token_registered_at = now() - interval '1 hour'")
+            let died = try await world.number("SELECT (extract(epoch FROM now() - interval '1 minute') * 1000)::int8")
+            try await world.register("phone", os: "18.2")
+            world.recorder.answer("aa01", with: .unregistered(at: died))
+            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
+            try await sendDue(world)
+            #expect(try await world.word("SELECT encode(device_token, 'hex') FROM devices") == nil)
+        }
+    }
+
+    @Test("A token that the device has reported since its death is tried again, but not for ever")
+    func contradictedDeath() async throws {
+        try await withWorld { world in
+            // Since 2001, which is before the report.
+            world.recorder.answerAll(with: .unregistered(at: 1_000_000_000_000))
+            for _ in 1...2 {
+                // The app is sure of it.
+                try await world.register("phone", deviceToken: "aa01")
+                for _ in 1...4 {
+                    #expect(try await world.word("SELECT encode(device_token, 'hex') FROM devices") == "aa01")
+                    _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
+                    try await sendDue(world)
+                }
+                #expect(world.recorder.take().count == 4)
+                #expect(try await world.word("SELECT encode(device_token, 'hex') FROM devices") == nil)
+            }
+        }
+    }
+
+    @Test("A rejected token is kept and gets no pushes until the app reports it again; no other report revives it")
+    func rejection() async throws {
+        try await withWorld { world in
+            try await world.register("phone", deviceToken: "aa01")
+            world.recorder.answer("aa01", with: .badToken)
+            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
+            try await sendDue(world)
+            #expect(world.recorder.take().count == 1)
+            try await world.register("phone", os: "18.2")
+            let none = try await problem {
+                _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
+            }
+            #expect(none?.code == "no_device_token")
+            #expect(try await world.word("SELECT encode(device_token, 'hex') FROM devices") == "aa01")
+
+            try await world.register("phone", deviceToken: "aa01")
+            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
+            try await sendDue(world)
+            #expect(world.recorder.take().map(\.destination) == ["aa01"])
+        }
+    }
+
+    @Test(
+        "What is for a token that was rejected on the way to a halt waits for its end, which revives the token or not",
+        arguments: [true, false]
+    )
+    func suspects(reviving: Bool) async throws {
+        try await withWorld { world in
+            let tablet = PushRequest.Target.device(DeviceID(stored: "tablet"))
+            try await world.register("phone", deviceToken: "aa01")
+            try await world.register("tablet", deviceToken: "aa02")
+            world.recorder.answerAll(with: .badToken)
+            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
+            _ = try await world.orchestrator.intake.push(world.app, request(tablet))
+            try await sendDue(world)
+            #expect(world.recorder.take().count == 2)
+            world.recorder.answerAll(with: nil)
+            _ = try await world.database.pipeline([
+                """
+                UPDATE devices SET token_rejected_at = token_rejected_at - interval '1 hour' WHERE device_id = 'tablet'
+                """,
+                """
+                INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
+                VALUES (\(world.app.rawValue), 'production', now() - interval '1 minute', 100, 100, now() + interval '1 hour')
+                """,
+            ])
+            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
+            let older = try await problem { _ = try await world.orchestrator.intake.push(world.app, request(tablet)) }
+            #expect(older?.code == "no_device_token")
+            try await sendDue(world)
+            #expect(world.recorder.take().isEmpty)
+            #expect(try await waiting(world) == 1)
+
+            try await world.orchestrator.liftHalt(world.app, .production, reviving: reviving)
+            let rejected: Query = """
+                SELECT string_agg(device_id, ' ' ORDER BY device_id) FROM devices WHERE token_rejected_at IS NOT NULL
+                """
+            #expect(try await world.word(rejected) == (reviving ? "tablet" : "phone tablet"))
+            let next = try await problem {
+                _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
+            }
+            #expect(next?.code == (reviving ? nil : "no_device_token"))
+        }
+    }
+
     @Test("The death of a token does nothing to the one that the device has reported in its place")
     func lateDeath() async throws {
         try await withWorld { world in

@@ -204,6 +204,48 @@ struct DeviceTests {
         }
     }
 
+    @Test("A rejected device token is revived by a new report of it, or replaced, but by no late or other report")
+    func revivesDeviceToken() async throws {
+        try await withRegistry { registry, app in
+            func put(_ digits: String?, _ generation: Int64) async throws -> String? {
+                var request = try report([game: ("aaaa0001", generation)])
+                request.deviceToken = try digits.map { try token($0) }
+                let shown = try await registry.intake.putDevice(app, device, request)
+                return "\(shown.deviceToken ?? "-") \(shown.deviceTokenState?.rawValue ?? "-")"
+            }
+            func reject() async throws {
+                _ = try await registry.database.execute("UPDATE devices SET token_rejected_at = now()")
+            }
+            #expect(try await put(nil, 5) == "- -")
+            #expect(try await put("dddd0001", 5) == "dddd… live")
+            try await reject()
+            #expect(try await put(nil, 5) == "dddd… rejected")
+            #expect(try await put("eeee0001", 4) == "dddd… rejected")
+            #expect(try await put("dddd0001", 5) == "dddd… live")
+            try await reject()
+            #expect(try await put("eeee0001", 6) == "eeee… live")
+        }
+    }
+
+    @Test("A report of a device without its token says nothing about when the token was reported")
+    func deviceTokenTime() async throws {
+        try await withRegistry { registry, app in
+            func put(_ digits: String?) async throws -> Bool? {
+                var request = DeviceRequest(environment: .production)
+                request.deviceToken = try digits.map { try token($0) }
+                _ = try await registry.intake.putDevice(app, device, request)
+                let isRecent: Query = "SELECT token_registered_at > now() - interval '1 hour' FROM devices"
+                let rows = try await registry.database.query(isRecent)
+                return try rows.first(as: Bool?.self) ?? nil
+            }
+            #expect(try await put(nil) == nil)
+            #expect(try await put("dddd0001") == true)
+            _ = try await registry.database.execute("UPDATE devices SET token_registered_at = now() - interval '1 day'")
+            #expect(try await put(nil) == false)
+            #expect(try await put("dddd0001") == true)
+        }
+    }
+
     @Test(
         "A report of the other environment is a new installation: old tokens are dropped, subscriptions and starts are over"
     )

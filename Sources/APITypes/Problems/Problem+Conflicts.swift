@@ -26,11 +26,11 @@ extension Problem {
         )
     }
 
-    /// 409: the device or user of a push has no device token. `whom` is a noun with its article.
+    /// 409: the device or user of a push has no device token to send to. `whom` is a noun with its article.
     package static func noDeviceToken(_ whom: String) -> Problem {
         conflict(
             "no_device_token",
-            "No device token is registered for \(whom), or APNs said that it is no longer active."
+            "No device token is registered for \(whom), or APNs refused it: it is no longer active, or not valid here."
         )
     }
 

@@ -154,6 +154,8 @@ package struct DeviceResource: Sendable, Hashable {
     package var frequentPushesEnabled: Bool
     /// Masked: `PushToken.description`.
     package var deviceToken: String?
+    /// Nil without a token. One that is dead is forgotten.
+    package var deviceTokenState: TokenState?
     package var startTokens: [ActivityTypeName: StartTokenResource]
     package var createdAt: Instant
     package var updatedAt: Instant
@@ -167,6 +169,7 @@ package struct DeviceResource: Sendable, Hashable {
         activitiesEnabled: Bool,
         frequentPushesEnabled: Bool,
         deviceToken: String? = nil,
+        deviceTokenState: TokenState? = nil,
         startTokens: [ActivityTypeName: StartTokenResource] = [:],
         createdAt: Instant,
         updatedAt: Instant
@@ -179,6 +182,7 @@ package struct DeviceResource: Sendable, Hashable {
         self.activitiesEnabled = activitiesEnabled
         self.frequentPushesEnabled = frequentPushesEnabled
         self.deviceToken = deviceToken
+        self.deviceTokenState = deviceTokenState
         self.startTokens = startTokens
         self.createdAt = createdAt
         self.updatedAt = updatedAt
@@ -220,6 +224,7 @@ extension DeviceResource: APIAnswer, FieldwiseValue {
         .required("activities_enabled", \.activitiesEnabled, .bool),
         .required("frequent_pushes_enabled", \.frequentPushesEnabled, .bool),
         .optional("device_token", \.deviceToken, .string),
+        .optional("device_token_state", \.deviceTokenState, .word(TokenState.self)),
         .optional("start_tokens", \.startTokens, .byType(.object(StartTokenResource.self)), else: [:]),
         .required("created_at", \.createdAt, .time),
         .required("updated_at", \.updatedAt, .time),

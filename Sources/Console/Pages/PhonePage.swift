@@ -45,13 +45,14 @@ enum PhonePage {
         let user = device.userID.map { user -> HTML in
             "<a href=\"\(Address("/console/phones", ["app": app, "q": "user:" + user.rawValue]))\">\(user.rawValue)</a>"
         }
+        let rejection: HTML? = device.deviceTokenState == .rejected ? Parts.badge("rejected", .bad) : nil
         return Parts.facts([
             ("User", user ?? "–"),
             ("iOS", HTML(device.osVersion?.description ?? "unknown")),
             ("App", HTML(device.appVersion?.description ?? "unknown")),
             ("Live Activities", device.activitiesEnabled ? "on" : Parts.badge("off", .warn)),
             ("Frequent pushes", device.frequentPushesEnabled ? "on" : "off"),
-            ("Device token", "<code>\(device.deviceToken ?? "–")</code>"),
+            ("Device token", "<code>\(device.deviceToken ?? "–")</code> \(rejection)"),
             ("Reported", Parts.when(device.updatedAt, now: visit.now)),
         ])
     }

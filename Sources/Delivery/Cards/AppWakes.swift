@@ -85,20 +85,20 @@ struct AppWakes: Sendable {
 
     /// Retries wake-ups that certainly did not leave. All others count as sent.
     private func settlement(_ answers: BatchOutcome) -> [Query] {
-        var deaths: [DeviceTokens.Death] = []
+        var failures: [DeviceTokens.Failure] = []
         var unsent: Set<Int> = []
         for exception in answers.exceptions {
-            switch exception.outcome.class.consequence {
-            case .done, .refused, .park, .again(mayHaveArrived: true): continue
-            case .forget(let milliseconds):
-                let card = cards[exception.index]
-                guard let token = card.deviceToken else { continue }
-                deaths.append(DeviceTokens.Death(deviceKey: card.deviceKey, token: token, at: milliseconds))
-            case .again(mayHaveArrived: false): unsent.insert(exception.index)
+            let card = cards[exception.index]
+            let consequence = exception.outcome.class.consequence
+            if consequence == .again(mayHaveArrived: false) { unsent.insert(exception.index) }
+            if let token = card.deviceToken,
+                let failure = DeviceTokens.Failure(deviceKey: card.deviceKey, token: token, consequence)
+            {
+                failures.append(failure)
             }
         }
         let woken = cards.indices.filter { !unsent.contains($0) }.map { cards[$0] }
-        return (deaths.isEmpty ? [] : [DeviceTokens.forget(deaths)])
+        return (failures.isEmpty ? [] : [DeviceTokens.failed(failures)])
             + CardKey.hold(cards.map { CardKey(activityKey: $0.activityKey, deviceKey: $0.deviceKey) })
             + (woken.isEmpty ? [] : [WatchedCard.woken(woken)])
             + (unsent.isEmpty ? [] : [WatchedCard.notWoken(unsent.sorted().map { cards[$0] }, again: Self.pause)])

@@ -38,7 +38,7 @@ struct PushSettlement: Sendable {
     var statements: [Query] {
         var settled: [Int64] = []
         var events: [Event] = []
-        var deaths: [DeviceTokens.Death] = []
+        var failures: [DeviceTokens.Failure] = []
         var again: [(key: Int64, delay: Duration)] = []
         for result in results {
             let push = result.push
@@ -49,13 +49,19 @@ struct PushSettlement: Sendable {
                 settled.append(push.key)
                 events.append(event(result))
             }
-            if case .forget(let milliseconds)? = result.outcome?.class.consequence, let deviceKey = push.deviceKey {
-                deaths.append(DeviceTokens.Death(deviceKey: deviceKey, token: push.token, at: milliseconds))
+            if let outcome = result.outcome, let deviceKey = push.deviceKey,
+                let failure = DeviceTokens.Failure(
+                    deviceKey: deviceKey,
+                    token: push.token,
+                    outcome.class.consequence
+                )
+            {
+                failures.append(failure)
             }
         }
         var statements: [Query] = []
         // The devices before their pushes, as a deletion does.
-        if !deaths.isEmpty { statements.append(DeviceTokens.forget(deaths)) }
+        if !failures.isEmpty { statements.append(DeviceTokens.failed(failures)) }
         if !settled.isEmpty {
             // A transaction that holds the row of a push blocks the deletion of its device, and writes the event after
             // that. So no event of an erased device is left (``TimelineErasure``).

@@ -31,7 +31,7 @@ struct StartResults: Sendable {
     private var answers: [Answered] = []
     private var started: [Started] = []
     private var failedTokens: [StartTokenRows.Failure] = []
-    private var deadDeviceTokens: [DeviceTokens.Death] = []
+    private var failedDeviceTokens: [DeviceTokens.Failure] = []
     /// Why no push of this app leaves at all, in APNs' words.
     private(set) var credentialFailure: String?
 
@@ -75,8 +75,14 @@ struct StartResults: Sendable {
     /// Takes the answer to an alert that stood in for a start.
     mutating func answerAlert(_ start: ClaimedStart, _ outcome: PushOutcome?) {
         answers.append(Answered(start: start, answer: meaning(of: outcome), isAlert: true))
-        if case .forget(let milliseconds)? = outcome?.class.consequence, let token = start.deviceToken {
-            deadDeviceTokens.append(DeviceTokens.Death(deviceKey: start.deviceKey, token: token, at: milliseconds))
+        if let outcome, let token = start.deviceToken,
+            let failure = DeviceTokens.Failure(
+                deviceKey: start.deviceKey,
+                token: token,
+                outcome.class.consequence
+            )
+        {
+            failedDeviceTokens.append(failure)
         }
     }
 
@@ -108,7 +114,7 @@ struct StartResults: Sendable {
         }
         let unclear = answers.filter(\.dependsOnDevice)
         var first: [Query] = [.planningOnce, devices]
-        if !deadDeviceTokens.isEmpty { first.append(DeviceTokens.forget(deadDeviceTokens)) }
+        if !failedDeviceTokens.isEmpty { first.append(DeviceTokens.failed(failedDeviceTokens)) }
         // Judged before the look: whether a start is tried again depends on the tokens that are left.
         if !failedTokens.isEmpty {
             first.append(StartTokenRows.failed(failedTokens, of: activity.typeName, in: activity.key))

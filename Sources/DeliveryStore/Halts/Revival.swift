@@ -85,6 +85,24 @@ package struct Revival {
         """
     }
 
+    /// Revives device tokens, which have no ring that could probe them. Locks their devices in the common order.
+    var deviceTokens: Query {
+        """
+        WITH suspects AS MATERIALIZED (
+            SELECT device_key, token_rejected_at FROM devices
+            WHERE bundle_id = \(scope.app.rawValue) AND environment = \(scope.environment.rawValue)::apns_environment
+              AND token_rejected_at >= \(suspectFrom)
+            ORDER BY token_rejected_at LIMIT \(limit)
+        ), held AS MATERIALIZED (
+            SELECT d.device_key FROM (SELECT device_key FROM suspects ORDER BY device_key) AS r
+            \(unescaped: DeviceRows.held(by: "r"))
+        ), revived AS (
+            \(unescaped: DeviceTokens.revival(of: "held"))
+        )
+        SELECT (SELECT count(*) FROM revived), (SELECT max(token_rejected_at) FROM suspects)
+        """
+    }
+
     /// Revives start tokens, and tries their starts again.
     var startTokens: Query {
         """

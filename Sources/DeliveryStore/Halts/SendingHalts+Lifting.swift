@@ -80,7 +80,8 @@ extension SendingHalts {
     /// - Returns: False if `end` came first.
     private func revive(_ scope: HaltScope, until end: Duration? = nil) async throws -> Bool {
         guard try await reviveEach(scope, "revived_update_tokens", of: \.subscriptions, until: end),
-            try await reviveEach(scope, nil, of: \.withheld, until: end)
+            try await reviveEach(scope, nil, of: \.withheld, until: end),
+            try await reviveEach(scope, nil, of: \.deviceTokens, until: end)
         else { return false }
         return try await reviveEach(scope, "revived_start_tokens", of: \.startTokens, until: end)
     }

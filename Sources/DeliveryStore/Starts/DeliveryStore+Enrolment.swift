@@ -138,7 +138,8 @@ extension DeliveryStore {
         SELECT a.activity_key, d.device_key, 'pending', clock_timestamp()
         FROM activity AS a JOIN activity_types AS p USING (bundle_id, type_name)
         CROSS JOIN wanted AS w CROSS JOIN LATERAL (
-            SELECT device_key, environment, device_token FROM devices WHERE device_key = w.device_key OFFSET 0
+            SELECT device_key, bundle_id, environment, device_token, token_rejected_at FROM devices
+            WHERE device_key = w.device_key OFFSET 0
         ) AS d
         LEFT JOIN LATERAL (
             SELECT token FROM start_tokens
@@ -240,7 +241,7 @@ extension DeliveryStore {
     /// The claim decides whether it is sent.
     private static let isReachable = """
         (t.token IS NOT NULL
-         OR (d.device_token IS NOT NULL
+         OR ((\(UsableToken.ofDevice)) IS NOT NULL
              AND coalesce(\(StoredJSON.text(at: "{fallback_alert}", of: "p.policy"))::boolean, false)))
         """
 }

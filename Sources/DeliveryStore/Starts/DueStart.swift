@@ -106,7 +106,7 @@ extension DueStart {
         let rows = try await connection.query(
             """
             SELECT s.device_key, s.state::text, s.attempts, s.failures, s.fell_back, t.token, d.os_version,
-                   d.activities_enabled, d.frequent_pushes_enabled, d.device_token,
+                   d.activities_enabled, d.frequent_pushes_enabled, \(unescaped: UsableToken.ofDevice) AS device_token,
                    \(unescaped: AudienceCoverage.condition) AS is_wanted, spent.times, spent.counts,
                    clock_timestamp() AS now, \(unescaped: CardVersions.appVersion) AS app_version, v.is_withheld,
                    v.decodes_from, \(unescaped: isReported) AS is_reported,

@@ -1,42 +1,77 @@
 package import APITypes
 package import ActivityModel
+package import Cards
 package import Postgres
 import Store
 
-/// The devices' own tokens, to which ordinary pushes go.
+/// The devices' own tokens, to which ordinary pushes go. They are given up as start tokens are (``StartTokenRows``).
 package enum DeviceTokens {
-    /// One of which APNs says that it is no longer active, since when (milliseconds since 1970) if it says so.
-    package struct Death: Sendable {
+    /// A token that APNs did not take.
+    package struct Failure: Sendable {
         let deviceKey: Int64
         let token: PushToken
-        let at: Int64?
+        /// Whether APNs knows it as dead. Otherwise it is rejected: Tally keeps it and sends no push to it.
+        let isDead: Bool
+        /// Since when it is dead, if APNs says so (milliseconds since 1970).
+        let deadAt: Int64?
 
-        package init(deviceKey: Int64, token: PushToken, at: Int64?) {
+        /// Nil if the answer to a push says nothing against its token.
+        package init?(deviceKey: Int64, token: PushToken, _ consequence: Consequence) {
+            switch consequence {
+            case .done, .refused, .again: return nil
+            case .forget(let milliseconds):
+                isDead = true
+                deadAt = milliseconds
+            case .park:
+                isDead = false
+                deadAt = nil
+            }
             self.deviceKey = deviceKey
             self.token = token
-            self.at = at
         }
     }
 
-    /// The statement that forgets tokens which are dead. A device that has reported anything since is there, and its
-    /// token may be, too.
-    package static func forget(_ deaths: [Death]) -> Query {
-        let deaths = deaths.sorted { $0.deviceKey < $1.deviceKey }
+    /// The statement that stores what APNs says about tokens. It forgets those that are dead. A token that was reported
+    /// meanwhile is not touched.
+    package static func failed(_ failures: [Failure]) -> Query {
+        let failures = failures.sorted { $0.deviceKey < $1.deviceKey }
         return """
-            UPDATE devices AS d SET device_token = NULL
-            FROM unnest(\(deaths.map(\.deviceKey)), \(deaths.map(\.token.bytes)), \(deaths.map(\.at)))
-                AS r(device_key, token, dead_at)
+            UPDATE devices AS d
+            SET device_token = CASE WHEN r.is_dead AND NOT \(unescaped: isContradicted) THEN NULL ELSE d.device_token END,
+                token_rejected_at = CASE WHEN NOT r.is_dead THEN coalesce(d.token_rejected_at, clock_timestamp()) END,
+                token_contradictions = d.token_contradictions + CASE WHEN \(unescaped: isContradicted) THEN 1 ELSE 0 END
+            FROM unnest(
+                \(failures.map(\.deviceKey)), \(failures.map(\.token.bytes)), \(failures.map(\.isDead)),
+                \(failures.map(\.deadAt))
+            ) AS r(device_key, token, is_dead, dead_at)
             WHERE d.device_key = r.device_key AND d.device_token = r.token
-              AND (r.dead_at IS NULL
-                   OR d.updated_at <= 'epoch'::timestamptz + r.dead_at * interval '1 millisecond')
+              AND d.device_key = ANY(\(failures.map(\.deviceKey)))
             """
+    }
+
+    /// The condition that the token of the device `d` was reported after the death `r`. Then it is tried again, as
+    /// ``PushExceptions`` does with update tokens.
+    private static let isContradicted = """
+        (coalesce(coalesce(d.token_registered_at, d.updated_at)
+                  > 'epoch'::timestamptz + r.dead_at * interval '1 millisecond', false)
+         AND d.token_contradictions < \(PushExceptions.mostContradictions))
+        """
+
+    /// The part of a statement that revives the rejected tokens of the devices in the rows of a table, at the end of a
+    /// halt. It returns their column `device_key`.
+    package static func revival(of devices: String) -> String {
+        """
+        UPDATE devices AS d SET token_rejected_at = NULL FROM \(devices) AS r
+        WHERE \(Query.byKey("d", "r", "device_key"))
+        RETURNING d.device_key
+        """
     }
 
     /// The token of a device that is held.
     package struct Held {
         package let deviceKey: Int64
         package let environment: APNSEnvironment
-        /// Nil if the device has none.
+        /// Nil if the device has none to which a push may go.
         package let token: [UInt8]?
 
         /// Reads a row of ``hold(of:in:)``.
@@ -53,12 +88,14 @@ package enum DeviceTokens {
         switch owner {
         case .device(let id):
             """
-            SELECT device_key, environment::text, device_token FROM devices
+            SELECT device_key, environment::text, \(unescaped: UsableToken.ofDevice) AS device_token
+            FROM devices AS d
             WHERE bundle_id = \(app.rawValue) AND device_id = \(id.rawValue) FOR KEY SHARE
             """
         case .user(let id):
             """
-            SELECT device_key, environment::text, device_token FROM devices
+            SELECT device_key, environment::text, \(unescaped: UsableToken.ofDevice) AS device_token
+            FROM devices AS d
             WHERE bundle_id = \(app.rawValue) AND user_id = \(id.rawValue) ORDER BY device_key
             FOR KEY SHARE
             """

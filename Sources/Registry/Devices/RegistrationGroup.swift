@@ -305,9 +305,19 @@ package struct RegistrationGroup {
                 app_version = coalesce(r.app_version, d.app_version),
                 activities_enabled = coalesce(r.activities_enabled, d.activities_enabled),
                 frequent_pushes_enabled = coalesce(r.frequent, d.frequent_pushes_enabled),
-                device_token = CASE WHEN d.environment <> r.environment::apns_environment THEN r.device_token
-                    WHEN coalesce(r.device_token, d.device_token) IS NOT DISTINCT FROM d.device_token THEN d.device_token
-                    WHEN d.device_key IN (SELECT device_key FROM late) THEN d.device_token ELSE r.device_token END,
+                (device_token, token_registered_at, token_rejected_at, token_contradictions) = (
+                    SELECT CASE WHEN is_taken THEN r.device_token ELSE d.device_token END,
+                           CASE WHEN is_taken THEN now() ELSE d.token_registered_at END,
+                           CASE WHEN is_taken THEN NULL ELSE d.token_rejected_at END,
+                           CASE WHEN is_taken THEN 0::int2 ELSE d.token_contradictions END
+                    FROM (
+                        SELECT CASE WHEN d.environment <> r.environment::apns_environment THEN true
+                            WHEN r.device_token IS NULL THEN false
+                            WHEN r.device_token IS NOT DISTINCT FROM d.device_token THEN true
+                            ELSE d.device_key NOT IN (SELECT device_key FROM late) END AS is_taken
+                        OFFSET 0
+                    ) AS verdict
+                ),
                 \(unescaped: Installations.assignments("r.installation")),
                 updated_at = now()
             FROM unnest(
@@ -326,9 +336,11 @@ package struct RegistrationGroup {
         let requests = places.map { reports[$0].request }
         return """
             INSERT INTO devices (bundle_id, device_id, environment, user_id, os_version, app_version,
-                                 activities_enabled, frequent_pushes_enabled, device_token, installation)
+                                 activities_enabled, frequent_pushes_enabled, device_token, token_registered_at,
+                                 installation)
             SELECT r.bundle_id, r.device_id, r.environment::apns_environment, r.user_id, r.os_version, r.app_version,
-                   coalesce(r.activities_enabled, true), coalesce(r.frequent, false), r.device_token, r.installation
+                   coalesce(r.activities_enabled, true), coalesce(r.frequent, false), r.device_token,
+                   CASE WHEN r.device_token IS NOT NULL THEN now() END, r.installation
             FROM unnest(
                 \(places.map { reports[$0].app.rawValue }), \(places.map { reports[$0].id.rawValue }),
                 \(requests.map(\.environment.rawValue)), \(requests.map { $0.user.id?.rawValue }),

@@ -120,7 +120,8 @@ extension Registry {
 
     private static let deviceColumns = """
         device_key, device_id, environment::text, user_id, os_version, app_version, activities_enabled,
-        frequent_pushes_enabled, device_token, created_at, updated_at
+        frequent_pushes_enabled, device_token, token_rejected_at IS NOT NULL AS is_token_rejected,
+        created_at, updated_at
         """
 
     /// Reads rows of ``deviceColumns``, and the start tokens that belong to them.
@@ -142,6 +143,8 @@ extension Registry {
         let osVersion: String? = try row["os_version"]
         let appVersion: String? = try row["app_version"]
         let token: [UInt8]? = try row["device_token"]
+        let isRejected: Bool = try row["is_token_rejected"]
+        let tokenState: TokenState? = token == nil ? nil : isRejected ? .rejected : .live
         return DeviceResource(
             deviceID: DeviceID(stored: try row["device_id"]),
             environment: try .stored(row["environment"]),
@@ -151,6 +154,7 @@ extension Registry {
             activitiesEnabled: try row["activities_enabled"],
             frequentPushesEnabled: try row["frequent_pushes_enabled"],
             deviceToken: token.flatMap { PushToken(bytes: $0)?.description },
+            deviceTokenState: tokenState,
             createdAt: try row["created_at"],
             updatedAt: try row["updated_at"]
         )

@@ -147,6 +147,8 @@ extension DeviceResource: Listable, Presentable {
         let tokens = startTokens.sorted { $0.key < $1.key }.map { name, token in
             ("start token \(name)", "\(token.token) \(token.state.rawValue), generation \(token.generation)")
         }
+        let isRejected = deviceTokenState == .rejected
+        let deviceToken = self.deviceToken.map { isRejected ? $0 + " rejected" : $0 }
         return FactList(
             [
                 ("device", deviceID.rawValue), ("user", userID?.rawValue), ("environment", environment.rawValue),

@@ -119,6 +119,25 @@ struct CardWatcherTests {
         }
     }
 
+    @Test("An app whose device token is rejected is not woken for another card, until it reports the token again")
+    func rejectedDeviceToken() async throws {
+        try await withWorld(policy: { $0.wakeAfterSeconds = 30 }) { world in
+            func wakes(for id: String) async throws -> Int {
+                try await world.start(id, to: World.devices("d1"))
+                try await world.settle()
+                try await world.pass(31)
+                try await watch(world)
+                return world.recorder.take().count { $0.destination == "de01" }
+            }
+            try await world.register("d1", token: "5a01", deviceToken: "de01")
+            world.recorder.answer("de01", with: .badToken)
+            #expect(try await wakes(for: "first") == 1)
+            #expect(try await wakes(for: "second") == 0)
+            try await world.register("d1", token: "5a01", deviceToken: "de01")
+            #expect(try await wakes(for: "third") > 0)
+        }
+    }
+
     @Test("A daemon that dies with wake-ups in its hands leaves them to another, when its claim is over")
     func crash() async throws {
         try await withWorld(policy: { $0.wakeAfterSeconds = 30 }) { world in

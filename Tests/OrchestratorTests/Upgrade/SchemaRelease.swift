@@ -11,7 +11,9 @@ struct SchemaRelease: Sendable {
     var load: [String] = []
 
     /// In the order of their versions.
-    static let all = [baseline, rejudgements, topics, receipts, continuations, pendingCards, follows, sentWithRing]
+    static let all = [
+        baseline, rejudgements, topics, receipts, continuations, pendingCards, follows, sentWithRing, deviceTokens,
+    ]
 
     /// An activity of each kind in the middle of its life, and a row in every other table. The signing key is written by
     /// the test, which knows the secret.
@@ -267,6 +269,14 @@ struct SchemaRelease: Sendable {
         rows: """
             UPDATE changes SET sent_with_ring = true FROM activities AS a
             WHERE a.activity_key = changes.activity_key AND activity_id = 'loaded'
+            """
+    )
+
+    private static let deviceTokens = SchemaRelease(
+        version: 9,
+        rows: """
+            UPDATE devices SET device_token = decode('de09', 'hex'), token_registered_at = now(), token_rejected_at = now()
+            WHERE device_id = 'd9'
             """
     )
 }

@@ -244,7 +244,12 @@ failures.query("new-token-dies", EXCEPTIONS, " AND s.update_token = d.token", ""
 failures.query("new-token-is-rejected", EXCEPTIONS, " AND s.update_token = d.token", "",
                at="AS d(device_key, token, reason, heard)\n        WHERE s.activity_key = \\(activityKey) AND s.device_key = d.device_key AND s.update_token = d.token")
 DEVICE_TOKENS = "Registry/Devices/DeviceTokens.swift"
-failures.query("younger-device-token-dies", DEVICE_TOKENS, "d.updated_at <= 'epoch'", "d.updated_at >= 'epoch'")
+failures.string("younger-device-token-dies", DEVICE_TOKENS, "> 'epoch'", "< 'epoch'")
+failures.string("any-report-renews-the-device-token", DEVICE_TOKENS, "coalesce(d.token_registered_at, d.updated_at)", "d.updated_at")
+failures.string("device-token-is-contradicted-for-ever", DEVICE_TOKENS, "AND d.token_contradictions <", "AND -1 <")
+failures.query("rejected-device-token-dies", DEVICE_TOKENS, "r.is_dead AND NOT ", "NOT ")
+failures.string("rejected-device-token-is-used", "Cards/UsableToken.swift", "d.token_rejected_at IS NULL", "true")
+failures.string("suspect-device-token-is-not-waited-for", "Cards/UsableToken.swift", " OR EXISTS", " OR NOT EXISTS")
 failures.query("other-device-token-dies", DEVICE_TOKENS, " AND d.device_token = r.token", "")
 failures.query("caught-up-forgets-a-new-token", DESTINATION, "AND s.update_token = d.token ", "",
                at="AND s.update_token = d.token AND \\(unescaped: isDue) AND NOT s.leaving")
