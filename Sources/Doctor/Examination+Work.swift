@@ -46,7 +46,9 @@ extension Examination {
                 .broken,
                 "Sending is halted: APNs rejected \(rejections) of \(answers) tokens within a minute.",
                 advice: "Check that the key belongs to this team and environment. Then run `tally apps resume \(app) "
-                    + "--environment \(environment)` (docs/guides/on-call.md#tallysendinghalted)."
+                    + "--environment \(environment)` (docs/guides/on-call.md#tallysendinghalted). If the key is right and "
+                    + "the tokens are wrong, for example of sandbox builds that report to production, add "
+                    + "`--leave-rejected`."
             )
         }
     }

@@ -187,6 +187,7 @@ struct ExaminationTests {
             #expect(check.verdict == .broken)
             #expect(check.finding.contains("150 of 200"))
             #expect(check.advice?.contains("tally apps resume \(world.app) --environment production") == true)
+            #expect(check.advice?.contains("`--leave-rejected`") == true)
         }
     }
 

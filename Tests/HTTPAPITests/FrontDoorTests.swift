@@ -164,7 +164,9 @@ struct FrontDoorTests {
             #expect(pool.status == 200)
             #expect(pool.json?["channel_pool"] == 7 && pool.json?["channels_exclusive"] == true)
             #expect(pool.json?["environments"] == before?["environments"])
-            let named = try await call(.patch, Self.app, #"{"environments":{"production":{"key_id":"KEY7654321"}}}"#)
+            let pem = JSONValue.string(try P256PrivateKey.generate().pem()).text
+            let key = #"{"key_id":"KEY7654321","private_key":\#(pem)}"#
+            let named = try await call(.patch, Self.app, #"{"environments":{"production":\#(key)}}"#)
             #expect(named.json?["environments"] == ["production": ["key_id": "KEY7654321"]])
             #expect(named.json?["channel_pool"] == 7)
             let reset = try await call(
@@ -177,6 +179,7 @@ struct FrontDoorTests {
             for wrong in [
                 #"{"environments":{"production":null}}"#, #"{"team_id":null}"#, #"{"chanel_pool":null}"#,
                 #"{"environments":{"sandbox":{"key_id":"KEY1234567"}}}"#,
+                #"{"environments":{"production":{"key_id":"KEY1234567"}}}"#,
             ] {
                 #expect(try await call(.patch, Self.app, wrong).code == "invalid_request", "\(wrong)")
             }

@@ -15,6 +15,10 @@ extension Orchestrator {
         try await registry.putApp(id, request)
     }
 
+    package func patchApp(_ id: BundleID, _ patch: AppPatch) async throws -> AppResource {
+        try await registry.patchApp(id, patch)
+    }
+
     package func app(_ id: BundleID) async throws -> AppResource { try await registry.app(id) }
 
     package func apps(_ page: PageRequest, only: BundleID?) async throws -> Page<AppResource> {

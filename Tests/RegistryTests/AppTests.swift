@@ -83,6 +83,32 @@ struct AppTests {
         }
     }
 
+    @Test("A new key id without its private key is 422 with the pointer, and the stored key stays")
+    func newKeyID() async throws {
+        try await withRegistry { registry, app in
+            let other = KeyID(stored: "NEWKEY1234")
+            let before = try await registry.app(app)
+            let put = AppRequest(
+                teamID: TeamID(stored: "ABCDE12345"),
+                channelPool: 5,
+                environments: [.production: SigningKeyRequest(keyID: other)]
+            )
+            let patch = AppPatch(environments: [.production: SigningKeyPatch(keyID: other)])
+            let whole = try await problem { _ = try await registry.putApp(app, put) }
+            let part = try await problem { _ = try await registry.patchApp(app, patch) }
+            for refused in [whole, part] {
+                #expect(refused?.status == 422)
+                #expect(refused?.errors.map(\.code) == [FieldError.missing])
+                #expect(refused?.errors.map(\.pointer.description) == ["/environments/production/private_key"])
+            }
+            #expect(try await registry.app(app) == before)
+            var complete = put
+            complete.environments[.production]?.privateKey = try P256PrivateKey.generate().pem()
+            let changed = try await registry.putApp(app, complete)
+            #expect(changed.environments == [.production: SigningKeyResource(keyID: other)])
+        }
+    }
+
     @Test("Lists go on where the page before ended")
     func paging() async throws {
         try await withRegistry { registry, app in

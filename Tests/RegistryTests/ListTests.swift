@@ -140,6 +140,35 @@ struct ListTests {
         }
     }
 
+    @Test("A card that was sent the end counts as ended, in lists and in answers to reports", arguments: [1, 2_000])
+    func endedCards(rowsOfStatement: Int) async throws {
+        try await withWorld(settings: OrchestratorSettings { $0.stretchSize = rowsOfStatement }) { world in
+            try await world.start()
+            for number in 1...3 { try await world.follow("d\(number)", token: "bb0\(number)99", known: 1) }
+            try await world.settle()
+            try await world.tables.reject("d2", reason: "BadDeviceToken")
+
+            func cards(_ state: SubscriptionState? = nil, limit: Int = 100) async throws -> [String] {
+                let id = ActivityID(stored: "final")
+                let page = PageRequest(limit: limit)
+                let found = try await world.orchestrator.subscriptions(world.app, id, state: state, page)
+                return found.items.map { "\($0.deviceID) \($0.state.rawValue) \($0.revision)" }
+            }
+            try await world.end()
+            // Nothing has left yet.
+            #expect(try await cards() == ["d1 following 1", "d2 rejected 1", "d3 following 1"])
+            #expect(try await cards(.over).isEmpty)
+            try await world.settle()
+            #expect(try await cards() == ["d1 ended 2", "d2 rejected 1", "d3 ended 2"])
+            #expect(try await cards(.riding).isEmpty)
+            #expect(try await cards(.over) == ["d1 ended 2", "d3 ended 2"])
+            #expect(try await cards(.over, limit: 1) == ["d1 ended 2"])
+            #expect(try await world.subscription("d1") == "riding")
+            #expect(try await world.follow("d1", token: "bb0199").state == .over)
+            #expect(try await world.subscription("d1") == "riding")
+        }
+    }
+
     @Test("On a channel every card has what was broadcast since it listens")
     func cardsOfChannel() async throws {
         try await withWorld { world in
@@ -152,6 +181,14 @@ struct ListTests {
             try await world.settle()
             let page = try await world.orchestrator.subscriptions(world.app, id, PageRequest())
             #expect(page.items.map(\.mode) == [.channel] && page.items.map(\.revision) == [2])
+            #expect(page.items.map(\.state) == [.riding])
+            try await world.end()
+            #expect(
+                try await world.orchestrator.subscriptions(world.app, id, PageRequest()).items.map(\.state) == [.riding]
+            )
+            try await world.settle()
+            let ended = try await world.orchestrator.subscriptions(world.app, id, state: .over, PageRequest())
+            #expect(ended.items.map(\.mode) == [.channel] && ended.items.map(\.revision) == [3])
             let none = try await problem {
                 _ = try await world.orchestrator.subscriptions(world.app, ActivityID(stored: "none"), PageRequest())
             }

@@ -54,6 +54,10 @@ struct PeopleTests {
             }
             #expect(try await activities(Self.ada) == ["semi", "final"])
             #expect(try await activities(UserID(stored: "bob")) == ["third", "semi"])
+            try await world.end("final")
+            try await world.settle()
+            let cards = try await world.orchestrator.user(world.app, Self.ada).cards
+            #expect(cards.map { $0.card.state == .over } == [false, true])
         }
     }
 

@@ -8,6 +8,7 @@ package struct StoredCard: Sendable {
     package let key: CardKey
     /// Nil if the device has no card.
     package let mode: SubscriptionMode?
+    /// As people read it (``SegmentRows/readState``).
     package let state: SubscriptionState?
     package let generation: Int64?
     /// The newest revision of the activity.
@@ -32,7 +33,8 @@ package struct StoredCard: Sendable {
     package static func readingAndAnnouncing(_ cards: [CardKey]) -> Query {
         """
         WITH cards AS MATERIALIZED (
-            SELECT a.activity_key, r.device_key, s.mode, s.state, s.generation, a.revision, a.state AS activity_state,
+            SELECT a.activity_key, r.device_key, s.mode, \(unescaped: SegmentRows.readState) AS state, s.generation,
+                   a.revision, a.state AS activity_state,
                    coalesce(
                        s.state = 'due' AND (s.leaving OR least(s.known_revision, s.confirmed_revision) < a.revision), false
                    ) AS is_owed

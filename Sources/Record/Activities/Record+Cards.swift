@@ -38,13 +38,11 @@ extension Record {
 
     private typealias KeyedCard = (key: Int64, subscription: SubscriptionResource)
 
-    /// The columns of a card. The ring or the channel says what a riding card was sent.
+    /// The columns of a card `s` of the activity `a` on the device `d`. The ring or the channel says what a riding card
+    /// was sent.
     package static let cardColumns = """
-        d.device_id, s.mode::text, s.state::text, s.reason,
-        CASE WHEN s.state <> 'riding' THEN s.known_revision
-             WHEN s.mode = 'token' THEN \(SegmentRows.sentOnRing)
-             ELSE (SELECT greatest(s.known_revision, g.completed_revision) FROM segments AS g
-                   WHERE g.activity_key = s.activity_key AND g.segment = \(SegmentRows.channelSegment)) END,
+        d.device_id, s.mode::text, \(SegmentRows.readState)::text, s.reason,
+        CASE WHEN s.state = 'riding' THEN \(SegmentRows.sentToRider) ELSE s.known_revision END,
         s.update_token, s.started_at, s.registered_at, s.due_at, nullif(s.shown_revision, 0), s.shown_at,
         s.pending_since
         """
@@ -58,8 +56,10 @@ extension Record {
         """
         SELECT s.device_key, \(unescaped: cardColumns)
         FROM subscriptions AS s JOIN devices AS d USING (device_key)
+        JOIN activities AS a ON a.activity_key = \(activity)
         WHERE s.activity_key = \(activity) AND s.device_key > \(part.after) AND s.device_key <= \(part.through)
-          AND (\(state?.storedWord)::text IS NULL OR s.state::text = \(state?.storedWord))
+          AND (\(state?.storedWord)::text IS NULL
+               OR \(unescaped: SegmentRows.readState)::text = \(state?.storedWord))
         ORDER BY s.device_key LIMIT \(limit)
         """
     }

@@ -123,7 +123,8 @@ extension Verdict {
         Verdict(
             "halted",
             "Tally has halted sending for this app in this environment: APNs rejected too many tokens. A wrong key, "
-                + "host or topic is likely. An operator has to look."
+                + "host or topic is likely. An operator has to look. If the key is right and the tokens are wrong, for "
+                + "example of sandbox builds that report to production, resume with `--leave-rejected`."
         )
     }
 }

@@ -11,8 +11,8 @@ extension Registry {
     ///
     /// Fields that the request leaves out keep their stored values, also the keys of other environments.
     ///
-    /// - Throws: 422 for a private key that is not P-256, for an environment without any, and for an app without an
-    ///   environment.
+    /// - Throws: 422 for a private key that is not P-256, for an environment or a new key id without any, and for an app
+    ///   without an environment.
     package func putApp(_ id: BundleID, _ request: AppRequest) async throws -> AppResource {
         let change = AppPatch(
             teamID: request.teamID,
@@ -137,6 +137,7 @@ extension Registry {
         return sealed
     }
 
+    /// A new key id goes with its private key: under the stored one Apple would refuse every push.
     private static func store(
         _ key: SigningKeyPatch,
         _ sealed: [UInt8]?,
@@ -157,14 +158,16 @@ extension Registry {
         }
         let kept = try await connection.execute(
             """
-            UPDATE signing_keys SET key_id = COALESCE(\(key.keyID?.rawValue), key_id),
-                private_key_sealed = COALESCE(\(sealed), private_key_sealed), updated_at = now()
+            UPDATE signing_keys SET private_key_sealed = COALESCE(\(sealed), private_key_sealed), updated_at = now()
             WHERE bundle_id = \(id.rawValue) AND environment = \(environment.rawValue)::apns_environment
+              AND key_id = COALESCE(\(key.keyID?.rawValue), key_id)
             """
         )
         if kept == 0 {
             let names = ["environments", environment.rawValue, sealed == nil ? "private_key" : "key_id"]
-            let message = "no key is stored for this environment yet"
+            let message =
+                key.keyID.map { "no private key is stored for the key id \($0)" }
+                ?? "no key is stored for this environment yet"
             throw Problem.invalidRequest(at: names, code: FieldError.missing, message)
         }
     }

@@ -76,6 +76,20 @@ package enum SegmentRows {
          FROM segments AS g WHERE \(isRing(of: "s")))
         """
 
+    /// What a rider `s` has been sent at least, on its ring or through the channel.
+    package static let sentToRider = """
+        (CASE WHEN s.mode = 'token' THEN \(sentOnRing)
+         ELSE (SELECT greatest(s.known_revision, g.completed_revision) FROM segments AS g
+               WHERE g.activity_key = s.activity_key AND g.segment = \(channelSegment)) END)
+        """
+
+    /// The state of a card `s` of the activity `a`, as people read it. A rider that was sent the end is over; its row
+    /// stays as it is.
+    package static let readState = """
+        (CASE WHEN s.state = 'riding' AND a.state = 'ended' AND \(sentToRider) >= a.revision
+         THEN 'over' ELSE s.state END)
+        """
+
     /// What a rider `s` of the ring has heard: that depends on whether the walk has passed it.
     package static let heardOnRing = """
         (SELECT greatest(s.known_revision, CASE

@@ -13,8 +13,8 @@ struct Apps: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Register an app or change it.",
             discussion: """
-                An option that you leave out keeps its stored value. A key id without its file keeps the private key. An \
-                environment that you leave out keeps its key.
+                An option that you leave out keeps its stored value. A new key id needs its file. An environment that you \
+                leave out keeps its key.
                 """,
             examples: "tally apps put com.example.app --team-id ABCDE12345 --production-key-id KEY1234567"
         )

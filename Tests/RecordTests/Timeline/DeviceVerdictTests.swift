@@ -104,7 +104,7 @@ struct DeviceVerdictTests {
         Case("tried again", "start_retrying", "503 ServiceUnavailable", noonText) {
             $0.start = start(.pending, "503 ServiceUnavailable", dueAt: noon)
         },
-        Case("held by a halt", "halted", "An operator") {
+        Case("held by a halt", "halted", "An operator", "`--leave-rejected`") {
             $0.start = start(.pending)
             $0.activity.isHalted = true
         },
