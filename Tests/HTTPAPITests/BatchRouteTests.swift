@@ -218,7 +218,11 @@ struct BatchRouteTests {
         let app = "/v1/apps/com.example.mine"
         let bodies = [(op: "update", path: "updates", body: Bodies.update), (op: "end", path: "end", body: "{}")]
         for (op, path, body) in bodies {
-            for (id, encoded) in [("a1", "a1"), ("a/1", "a%2F1")] {
+            let spellings = [
+                ("a1", "a1"), ("a1", "%61%31"), ("a/1", "a%2F1"), ("a/1", "a%2f1"), ("id:1", "id:1"),
+                ("id:1", "id%3A1"),
+            ]
+            for (id, encoded) in spellings {
                 let api = API()
                 let operation = #"{"op":"\#(op)","id":"\#(id)","idempotency_key":"k1","body":\#(body)}"#
                 _ = try await api.send(.post, Self.path, body: #"{"operations":[\#(operation)]}"#)
