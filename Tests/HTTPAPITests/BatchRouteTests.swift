@@ -203,6 +203,7 @@ struct BatchRouteTests {
         #expect(keys.count == 3)
         let expected = IdempotencyKey(
             apiKeyID: "key of admin",
+            app: BundleID(stored: "com.example.mine"),
             method: "POST",
             path: "/v1/apps/com.example.mine/activities/a1/updates",
             key: "k1",

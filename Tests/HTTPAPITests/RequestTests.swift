@@ -1,4 +1,5 @@
 import APITypes
+import ActivityModel
 import Cryptography
 import HTTPTypes
 import JSON
@@ -317,6 +318,7 @@ struct RequestTests {
         let key = try #require(api.service.idempotencyKeys.first ?? nil)
         let expected = IdempotencyKey(
             apiKeyID: "key of publish",
+            app: BundleID(stored: "com.example.mine"),
             method: "POST",
             path: Self.update,
             key: "goal-23",

@@ -118,6 +118,7 @@ struct RouteCall: Sendable {
         }
         return IdempotencyKey(
             apiKeyID: principal.keyID,
+            app: try app(),
             method: method,
             path: segments.path(of: route),
             key: key,
