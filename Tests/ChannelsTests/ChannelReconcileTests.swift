@@ -71,7 +71,14 @@ struct ChannelReconcileTests {
     @Test("With a known key the answer is the one of before, and nothing is looked at; a dry run keeps none")
     func onceByKey() async throws {
         func key(body: UInt8 = 1) -> IdempotencyKey {
-            IdempotencyKey(apiKeyID: "k1", method: "POST", path: "/reconcile", key: "a", bodyHash: [body])
+            IdempotencyKey(
+                apiKeyID: "k1",
+                app: BundleID(stored: "com.example.app"),
+                method: "POST",
+                path: "/reconcile",
+                key: "a",
+                bodyHash: [body]
+            )
         }
         try await withWorld { world in
             world.recorder.addChannel("one")

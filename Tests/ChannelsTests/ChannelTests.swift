@@ -15,6 +15,17 @@ import Testing
 
 @Suite("Channels", .timeLimit(.minutes(2)))
 struct ChannelTests {
+    private static func key(body: UInt8 = 1) -> IdempotencyKey {
+        IdempotencyKey(
+            apiKeyID: "k",
+            app: BundleID(stored: "com.example.app"),
+            method: "POST",
+            path: "/channels",
+            key: "1",
+            bodyHash: [body]
+        )
+    }
+
     @Test("An activity gets a channel of its own, its phones are started on it, and each change is one push")
     func life() async throws {
         try await withWorld { world in
@@ -408,7 +419,7 @@ struct ChannelTests {
     )
     func idempotency() async throws {
         try await withWorld { world in
-            let key = IdempotencyKey(apiKeyID: "k", method: "POST", path: "/channels", key: "1", bodyHash: [1])
+            let key = Self.key()
             let request = ChannelRequest(storage: .mostRecent)
             let gate = world.recorder.close()
             let first = Task { try await world.orchestrator.createChannel(world.app, request, idempotency: key) }
@@ -423,7 +434,7 @@ struct ChannelTests {
             #expect(again.answer == made.answer)
             #expect(again.isReplay && !made.isReplay)
             #expect(world.recorder.createdChannels == 1)
-            let other = IdempotencyKey(apiKeyID: "k", method: "POST", path: "/channels", key: "1", bodyHash: [2])
+            let other = Self.key(body: 2)
             let reused = try await problem {
                 _ = try await world.orchestrator.createChannel(world.app, request, idempotency: other)
             }
@@ -434,7 +445,7 @@ struct ChannelTests {
     @Test("A refusal is not kept: the next request under the same key asks Apple again")
     func idempotencyOfRefusal() async throws {
         try await withWorld { world in
-            let key = IdempotencyKey(apiKeyID: "k", method: "POST", path: "/channels", key: "1", bodyHash: [1])
+            let key = Self.key()
             world.recorder.answerCreation(with: .failed(.unavailable))
             let refused = try await problem {
                 _ = try await world.orchestrator.createChannel(world.app, ChannelRequest(), idempotency: key)

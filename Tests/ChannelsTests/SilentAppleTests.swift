@@ -13,7 +13,14 @@ import Testing
 @Suite("Requests for channels while Apple is silent", .timeLimit(.minutes(2)))
 struct SilentAppleTests {
     private func key(_ text: String) -> IdempotencyKey {
-        IdempotencyKey(apiKeyID: "k", method: "POST", path: "/channels", key: text, bodyHash: [1])
+        IdempotencyKey(
+            apiKeyID: "k",
+            app: BundleID(stored: "com.example.app"),
+            method: "POST",
+            path: "/channels",
+            key: text,
+            bodyHash: [1]
+        )
     }
 
     @Test("A request without a key holds no connection: changes are accepted over the only one")

@@ -227,6 +227,7 @@ struct BoardingTests {
                 request: request,
                 idempotencyKey: IdempotencyKey(
                     scope: Array(repeating: 1, count: 32),
+                    app: world.app,
                     bodyHash: Array(repeating: 2, count: 32)
                 )
             )

@@ -482,7 +482,14 @@ struct PushQueueTests {
         try await withWorld { world in
             try await world.register("phone", deviceToken: "aa01")
             func key(_ hash: UInt8) -> IdempotencyKey {
-                IdempotencyKey(apiKeyID: "k", method: "POST", path: "/pushes", key: "1", bodyHash: [hash])
+                IdempotencyKey(
+                    apiKeyID: "k",
+                    app: world.app,
+                    method: "POST",
+                    path: "/pushes",
+                    key: "1",
+                    bodyHash: [hash]
+                )
             }
             let first = try await world.orchestrator.intake.push(world.app, request(Self.phone), idempotency: key(1))
             let again = try await world.orchestrator.intake.push(world.app, request(Self.phone), idempotency: key(1))

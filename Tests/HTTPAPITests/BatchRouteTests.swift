@@ -203,6 +203,7 @@ struct BatchRouteTests {
         #expect(keys.count == 3)
         let expected = IdempotencyKey(
             apiKeyID: "key of admin",
+            app: BundleID(stored: "com.example.mine"),
             method: "POST",
             path: "/v1/apps/com.example.mine/activities/a1/updates",
             key: "k1",
@@ -218,7 +219,11 @@ struct BatchRouteTests {
         let app = "/v1/apps/com.example.mine"
         let bodies = [(op: "update", path: "updates", body: Bodies.update), (op: "end", path: "end", body: "{}")]
         for (op, path, body) in bodies {
-            for (id, encoded) in [("a1", "a1"), ("a/1", "a%2F1")] {
+            let spellings = [
+                ("a1", "a1"), ("a1", "%61%31"), ("a/1", "a%2F1"), ("a/1", "a%2f1"), ("id:1", "id:1"),
+                ("id:1", "id%3A1"),
+            ]
+            for (id, encoded) in spellings {
                 let api = API()
                 let operation = #"{"op":"\#(op)","id":"\#(id)","idempotency_key":"k1","body":\#(body)}"#
                 _ = try await api.send(.post, Self.path, body: #"{"operations":[\#(operation)]}"#)

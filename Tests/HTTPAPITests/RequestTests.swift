@@ -1,4 +1,5 @@
 import APITypes
+import ActivityModel
 import Cryptography
 import HTTPTypes
 import JSON
@@ -317,12 +318,36 @@ struct RequestTests {
         let key = try #require(api.service.idempotencyKeys.first ?? nil)
         let expected = IdempotencyKey(
             apiKeyID: "key of publish",
+            app: BundleID(stored: "com.example.mine"),
             method: "POST",
             path: Self.update,
             key: "goal-23",
             bodyHash: SHA256.hash(Bodies.update)
         )
         #expect(key == expected)
+    }
+
+    @Test("However a caller spells the ids in a path, its Idempotency-Key is one")
+    func spelledPath() async throws {
+        let api = API()
+        let spellings = [
+            "com.example.mine/activities/id:1", "com.example.mine/activities/id%3A1",
+            "com.example.mine/activities/id%3a1", "com%2Eexample.mine/activities/%69d%3A1",
+        ]
+        for spelling in spellings {
+            let path = "/v1/apps/\(spelling)/updates"
+            _ = try await api.send(.post, path, body: Bodies.update, headers: [.idempotencyKey: "goal-23"])
+        }
+        let keys = api.service.idempotencyKeys.compactMap { $0 }
+        #expect(keys.count == spellings.count)
+        #expect(Set(keys).count == 1)
+        _ = try await api.send(
+            .post,
+            "/v1/apps/com.example.mine/activities/id%3A2/updates",
+            body: Bodies.update,
+            headers: [.idempotencyKey: "goal-23"]
+        )
+        #expect(Set(api.service.idempotencyKeys).count == 2)
     }
 
     @Test("Without the header there is no idempotency key")

@@ -318,7 +318,14 @@ struct AudienceTests {
                 remove: World.devices("d0", "d6", "d7"),
                 alert: AlertContent(title: .plain("Added"), body: .plain("B"))
             )
-            let key = IdempotencyKey(apiKeyID: "k", method: "POST", path: "/audience", key: "a", bodyHash: [1])
+            let key = IdempotencyKey(
+                apiKeyID: "k",
+                app: world.app,
+                method: "POST",
+                path: "/audience",
+                key: "a",
+                bodyHash: [1]
+            )
             let commits = Mutex(0)
             let gate = StatementGate { (moment) async throws(PostgresError) in
                 guard moment == .afterCommit else { return }

@@ -76,6 +76,7 @@ struct BatchTests {
             idempotency: .init(
                 IdempotencyKey(
                     apiKeyID: "k1",
+                    app: BundleID(stored: "com.example.app"),
                     method: "POST",
                     path: "/batch",
                     key: key,

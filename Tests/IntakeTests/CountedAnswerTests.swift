@@ -15,7 +15,14 @@ struct CountedAnswerTests {
     private static let activity = ActivityID(stored: "final")
 
     private static func key(_ text: String = "1", hash: UInt8 = 1) -> IdempotencyKey {
-        IdempotencyKey(apiKeyID: "k", method: "POST", path: "/audience", key: text, bodyHash: [hash])
+        IdempotencyKey(
+            apiKeyID: "k",
+            app: BundleID(stored: "com.example.app"),
+            method: "POST",
+            path: "/audience",
+            key: text,
+            bodyHash: [hash]
+        )
     }
 
     private func add(_ world: World, _ device: String, key: IdempotencyKey = key()) async throws -> AudienceCounts {

@@ -21,7 +21,14 @@ struct IdempotencyTests {
     )
         -> IdempotencyKey
     {
-        IdempotencyKey(apiKeyID: caller, method: "POST", path: path, key: text, bodyHash: [body])
+        IdempotencyKey(
+            apiKeyID: caller,
+            app: BundleID(stored: "com.example.app"),
+            method: "POST",
+            path: path,
+            key: text,
+            bodyHash: [body]
+        )
     }
 
     @Test("A request with a known key is answered as before and changes nothing")
@@ -136,6 +143,68 @@ struct IdempotencyTests {
             #expect(try await world.update(score: 1, key: key("a")).revision == 4)
             #expect(try await ExpiryDuty(store: world.orchestrator.store).forgetSome(.keptAnswers) == 1)
             #expect(try await world.number("SELECT (answer ->> 'revision')::int8 FROM idempotency_keys") == 4)
+        }
+    }
+
+    @Test("An app that is made anew knows no key of the former one, whichever daemon is asked")
+    func formerApp() async throws {
+        try await withWorld { world in
+            let other = world.sibling()
+            func end() async throws -> Replayable<ChangeAnswer> {
+                let id = ActivityID(stored: "final")
+                let request = EndRequest(contentState: World.state(9))
+                return try await other.orchestrator.intake.end(
+                    world.app,
+                    id,
+                    request,
+                    idempotency: key("end"),
+                    origin: nil
+                )
+            }
+            try await other.withIntake {
+                try await world.start()
+                // The other daemon remembers the activity from now on.
+                try await other.update(score: 1, key: key("a"))
+                #expect(try await !end().isReplay)
+                try await world.settle()
+                try await world.orchestrator.deleteApp(world.app)
+                let gone = try await problem { try await other.update(score: 1, key: key("a")) }
+                #expect(gone != nil)
+                try await world.prepare(Policy())
+                try await world.start()
+                // Another body is no mistake: it is another app's request.
+                #expect(try await other.update(score: 2, key: key("a", body: 2)).revision == 2)
+                #expect(try await world.show().contentState == World.state(2))
+                #expect(try await !end().isReplay)
+                #expect(try await world.show().state == .ended)
+                // Now they are kept as ever.
+                #expect(try await other.update(score: 3, key: key("a", body: 2)).revision == 2)
+                #expect(try await end().isReplay)
+                #expect(try await world.number("SELECT count(*) FROM idempotency_keys") == 2)
+            }
+        }
+    }
+
+    @Test("Keys of several apps are looked up together, each by its own app")
+    func severalApps() async throws {
+        try await withWorld { world in
+            let here = key("a")
+            let elsewhere = IdempotencyKey(
+                apiKeyID: "k1",
+                app: BundleID(stored: "com.example.gone"),
+                method: "POST",
+                path: "/elsewhere",
+                key: "a",
+                bodyHash: [1]
+            )
+            try await world.database.withTransaction { connection in
+                var kept = try await KeptAnswers<ChangeAnswer>.read([], on: connection)
+                for one in [here, elsewhere] { kept.keep(.scheduled(scheduleID: "s"), for: one) }
+                _ = try await connection.pipeline(kept.statements)
+                let read = try await KeptAnswers<ChangeAnswer>.read([elsewhere, here], on: connection)
+                #expect(try read.answer(to: here) == .scheduled(scheduleID: "s"))
+                #expect(try read.answer(to: elsewhere) == nil)
+            }
         }
     }
 
@@ -259,33 +328,53 @@ struct IdempotencyTests {
         }
     }
 
+    /// Adds a page of one user to the only activity, as a part of a list with a key.
+    private func add(_ number: Int, lines: Int, isLast: Bool, to world: World) async throws -> AudienceListProgress {
+        let page = AudienceListPage(
+            number: number,
+            members: Audience(users: [UserID(stored: "u\(number)")]),
+            lines: lines,
+            digest: [UInt8(number)],
+            isLast: isLast
+        )
+        let list = key("list", path: "/audience")
+        return try await world.orchestrator
+            .intake.addToAudience(world.app, ActivityID(stored: "final"), page, idempotency: list)
+    }
+
+    @Test("The progress of a list is gone with its app: the same list begins anew")
+    func progressOfFormerApp() async throws {
+        try await withWorld { world in
+            try await world.start(to: Audience())
+            _ = try await add(1, lines: 1, isLast: false, to: world)
+            #expect(try await add(1, lines: 1, isLast: false, to: world).isKept)
+            try await world.end()
+            try await world.settle()
+            try await world.orchestrator.deleteApp(world.app)
+            try await world.prepare(Policy())
+            try await world.start(to: Audience())
+            #expect(try await !add(1, lines: 1, isLast: false, to: world).isKept)
+            #expect(try await add(2, lines: 2, isLast: true, to: world).isComplete)
+            #expect(try await world.number("SELECT count(*) FROM audience_members") == 2)
+            #expect(try await add(2, lines: 2, isLast: true, to: world).isReplay)
+        }
+    }
+
     @Test("The progress of a list is kept for 24 hours from its last page on")
     func progressIsForgotten() async throws {
         try await withWorld { world in
             try await world.start(to: Audience())
-            let list = key("list", path: "/audience")
-            func add(_ number: Int, lines: Int, isLast: Bool) async throws -> AudienceListProgress {
-                let page = AudienceListPage(
-                    number: number,
-                    members: Audience(users: [UserID(stored: "u\(number)")]),
-                    lines: lines,
-                    digest: [UInt8(number)],
-                    isLast: isLast
-                )
-                return try await world.orchestrator
-                    .intake.addToAudience(world.app, ActivityID(stored: "final"), page, idempotency: list)
-            }
             let expiry = ExpiryDuty(store: world.orchestrator.store)
-            _ = try await add(1, lines: 1, isLast: false)
+            _ = try await add(1, lines: 1, isLast: false, to: world)
             try await world.pass(23 * 3600)
-            _ = try await add(2, lines: 2, isLast: false)
+            _ = try await add(2, lines: 2, isLast: false, to: world)
             try await world.pass(2 * 3600)
             #expect(try await expiry.forgetSome(.keptAnswers) == 0)
-            #expect(try await add(1, lines: 1, isLast: false).answer.lines == 2)
+            #expect(try await add(1, lines: 1, isLast: false, to: world).answer.lines == 2)
             try await world.pass(23 * 3600)
             #expect(try await expiry.forgetSome(.keptAnswers) == 1)
             // The key is free, and the list begins anew.
-            #expect(try await add(1, lines: 1, isLast: true).isComplete)
+            #expect(try await add(1, lines: 1, isLast: true, to: world).isComplete)
         }
     }
 }

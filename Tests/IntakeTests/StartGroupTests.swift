@@ -44,7 +44,14 @@ struct StartGroupTests {
     }
 
     private func key(_ text: String, body: UInt8 = 1) -> IdempotencyKey {
-        IdempotencyKey(apiKeyID: "k1", method: "POST", path: "/batch", key: text, bodyHash: [body])
+        IdempotencyKey(
+            apiKeyID: "k1",
+            app: BundleID(stored: "com.example.app"),
+            method: "POST",
+            path: "/batch",
+            key: text,
+            bodyHash: [body]
+        )
     }
 
     /// Stores starts as one group.

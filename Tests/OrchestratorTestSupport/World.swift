@@ -75,6 +75,7 @@ package struct World: Sendable {
             ("unknown_channels", ["first_seen_at"], []),
             ("channel_sweeps", ["due_at", "lease_until", "reconciled_at"], []),
             ("schedules", ["due_at", "lease_until", "created_at", "settled_at"], []),
+            ("apps", ["created_at"], []),
             ("idempotency_keys", ["created_at"], []),
         ]
         _ = try await database.pipeline(

@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import Cryptography
 import JSON
 import OrchestratorTestSupport
 import Postgres
@@ -194,6 +195,27 @@ struct AppDeletionTests {
             }
             #expect(refusals.compactMap { $0?.status }.sorted() == [404, 404, 404, 404, 404, 404, 422])
             #expect(refusals.compactMap { $0?.errors.first?.message } == ["This app does not exist."])
+        }
+    }
+
+    @Test("An app that is made while its former one is deleted is younger than all that is kept of that one")
+    func youngerApp() async throws {
+        try await withWorld { world in
+            let key = try P256PrivateKey.generate().pem()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                let last = try await world.database.withTransaction { deletion in
+                    _ = try await deletion.query("SELECT FROM apps FOR UPDATE")
+                    group.addTask {
+                        _ = try await world.orchestrator.putApp(world.app, AppRequest.production(key: key))
+                    }
+                    try await world.someoneWaits()
+                    let now = try await deletion.query("SELECT clock_timestamp()").first(as: PGTimestamp.self)
+                    _ = try await deletion.execute("DELETE FROM apps")
+                    return try #require(now)
+                }
+                try await group.waitForAll()
+                #expect(try await world.number("SELECT count(*) FROM apps WHERE created_at > \(last)") == 1)
+            }
         }
     }
 

@@ -157,6 +157,7 @@ extension Universe {
         let state = Self.state(match, post.score, hasMinute: post.hasMinute)
         let key = IdempotencyKey(
             apiKeyID: "backend",
+            app: Self.app,
             method: "POST",
             path: "/\(match)/\(post.kind)",
             key: post.key,

@@ -79,7 +79,7 @@ struct Responder: Sendable {
         if isLines { try await bodyLimit.proceed(asked) }
         let call = RouteCall(
             method: route.method.rawValue,
-            path: asked.call.path,
+            route: route.path,
             principal: principal,
             segments: match.segments,
             query: query,

@@ -76,6 +76,7 @@ extension BatchOperation {
         let (method, path) = route(in: app)
         return IdempotencyKey(
             apiKeyID: principal.keyID,
+            app: app,
             method: method,
             path: path.text,
             key: key,

@@ -26,6 +26,20 @@ struct PathSegments: Sendable {
         values.contains { $0.name == name }
     }
 
+    /// The path of a route with these values, spelled as ``APIPath`` spells it. They must be those of the route.
+    func path(of route: String) -> String {
+        var path = ""
+        for segment in route.split(separator: "/") {
+            path += "/"
+            if segment.utf8.first == UInt8(ascii: "{") {
+                path += PercentEncoding.encode(self[String(segment.dropFirst().dropLast())] ?? "")
+            } else {
+                path += segment
+            }
+        }
+        return path
+    }
+
     /// - Throws: 422 if a segment is not percent-encoded UTF-8.
     func check() throws(Problem) {
         if let wrong = values.first(where: { $0.value == nil }) {

@@ -8,8 +8,8 @@ import Store
 /// One request as its handler gets it: authenticated, with its query checked and its body read.
 struct RouteCall: Sendable {
     let method: String
-    /// The path as the caller sent it.
-    let path: String
+    /// The path of the route, with its segments in braces.
+    let route: String
     /// The caller; nil on open routes only.
     let principal: Principal?
     /// Values of the segments in braces. All are valid percent-encoded UTF-8.
@@ -109,7 +109,8 @@ struct RouteCall: Sendable {
         try segment(name, .channelID).rawValue
     }
 
-    /// The request's idempotency key; nil without the header.
+    /// The request's idempotency key; nil without the header. Its path does not depend on how the caller spelled the
+    /// segments, so that it is the key of the same operation in a batch, too.
     func idempotencyKey() throws(Problem) -> IdempotencyKey? {
         guard let key = idempotencyHeader, let principal else { return nil }
         guard (1...255).contains(key.utf8.count) else {
@@ -117,8 +118,9 @@ struct RouteCall: Sendable {
         }
         return IdempotencyKey(
             apiKeyID: principal.keyID,
+            app: try app(),
             method: method,
-            path: path,
+            path: segments.path(of: route),
             key: key,
             bodyHash: SHA256.hash(body)
         )

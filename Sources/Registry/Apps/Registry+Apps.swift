@@ -22,9 +22,9 @@ extension Registry {
         )
         return try await changeApp(id, change) { exclusive, pool in
             """
-            INSERT INTO apps (bundle_id, team_id, channels_exclusive, channel_pool)
+            INSERT INTO apps (bundle_id, team_id, channels_exclusive, channel_pool, created_at, updated_at)
             VALUES (\(id.rawValue), \(request.teamID.rawValue), COALESCE(\(exclusive)::boolean, false),
-                    COALESCE(\(pool)::integer, 0))
+                    COALESCE(\(pool)::integer, 0), clock_timestamp(), clock_timestamp())
             ON CONFLICT (bundle_id) DO UPDATE
             SET team_id = EXCLUDED.team_id,
                 channels_exclusive = COALESCE(\(exclusive), apps.channels_exclusive),
@@ -56,6 +56,9 @@ extension Registry {
     ) async throws -> AppResource {
         let sealed = try sealedKeys(id, change)
         return try await database.withTransaction { connection in
+            // Waits for a deletion of the app that is just ending. So a new app is younger than all that is kept of a
+            // former one (`KeptAnswers`).
+            _ = try await connection.query("SELECT 1 FROM apps WHERE bundle_id = \(id.rawValue) FOR NO KEY UPDATE")
             let before = try await Self.readApps(id: id, connection).first
             let count = try await connection.execute(
                 statement(change.channelsExclusive, change.channelPool.map(Int32.init))

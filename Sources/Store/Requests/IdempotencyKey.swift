@@ -1,3 +1,4 @@
+package import ActivityModel
 import Cryptography
 
 /// An `Idempotency-Key` with everything that its meaning depends on.
@@ -7,16 +8,20 @@ import Cryptography
 package struct IdempotencyKey: Sendable, Hashable {
     /// SHA-256 of API key, method, path and key, with line feeds between them, as the table `idempotency_keys` has it.
     package let scope: [UInt8]
+    /// The app that the path names. What is kept for a key belongs to the app, and is gone with it: an app that was
+    /// made anew under the same id knows nothing of it.
+    package let app: BundleID
     /// The SHA-256 of the body's bytes.
     package let bodyHash: [UInt8]
 
     /// - Parameters:
     ///   - apiKeyID: the id of the caller's API key.
+    ///   - app: the app that the path names.
     ///   - method: the HTTP method, in capitals.
-    ///   - path: the path as it was sent, without its query.
-    ///   - key: the caller's text, 1 to 255 bytes. The only one of the four in which a line feed can be.
+    ///   - path: the path without its query, as `APIPath` writes it: however a caller spells an id, it is one path.
+    ///   - key: the caller's text, 1 to 255 bytes. The only text of the hash in which a line feed can be.
     ///   - bodyHash: the SHA-256 of the body's bytes.
-    package init(apiKeyID: String, method: String, path: String, key: String, bodyHash: [UInt8]) {
+    package init(apiKeyID: String, app: BundleID, method: String, path: String, key: String, bodyHash: [UInt8]) {
         var text: [UInt8] = []
         text.reserveCapacity(512)
         for part in [apiKeyID, method, path] {
@@ -25,6 +30,7 @@ package struct IdempotencyKey: Sendable, Hashable {
         }
         text += key.utf8
         scope = SHA256.hash(text)
+        self.app = app
         self.bodyHash = bodyHash
     }
 
@@ -42,11 +48,14 @@ package struct IdempotencyKey: Sendable, Hashable {
     }
 
     /// The same key with the hash of another body.
-    package func forBody(_ hash: [UInt8]) -> IdempotencyKey { IdempotencyKey(scope: scope, bodyHash: hash) }
+    package func forBody(_ hash: [UInt8]) -> IdempotencyKey {
+        IdempotencyKey(scope: scope, app: app, bodyHash: hash)
+    }
 
-    /// A key as it is kept.
-    init(scope: [UInt8], bodyHash: [UInt8]) {
+    /// A key whose hash is known.
+    init(scope: [UInt8], app: BundleID, bodyHash: [UInt8]) {
         self.scope = scope
+        self.app = app
         self.bodyHash = bodyHash
     }
 }

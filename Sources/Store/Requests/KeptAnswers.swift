@@ -34,8 +34,8 @@ package struct KeptAnswers<Answer: APIAnswer> {
     private var kept: [[UInt8]: Kept] = [:]
     private var new: [(key: IdempotencyKey, kept: Kept)] = []
     private var claimed: Set<[UInt8]> = []
-    /// Keys that are older than 24 h, and so may be used anew.
-    private var expired: [IdempotencyKey] = []
+    /// What was kept more than 24 h ago, or for a former app. Its keys may be used anew.
+    private var stale: [(scope: [UInt8], writtenAt: PGTimestamp)] = []
 
     /// Carries out a request once: what was answered to its key before is answered again, and a new answer is kept with
     /// what `body` does in the same transaction. Without a key `body` is carried out.
@@ -58,7 +58,7 @@ package struct KeptAnswers<Answer: APIAnswer> {
         return Replayable(answer, isReplay: false)
     }
 
-    /// Reads the answers of the last 24 h that were given under these keys.
+    /// Reads the answers of the last 24 h that were given under these keys, in apps that are still there.
     package static func read(
         _ keys: [IdempotencyKey],
         status: Int16 = 202,
@@ -71,12 +71,24 @@ package struct KeptAnswers<Answer: APIAnswer> {
     }
 
     /// The statement whose rows ``init(_:status:)`` reads.
+    ///
+    /// What is older than the app was kept for a former app of the same id. An app is made when all that was kept for
+    /// the former one is committed.
     package static func selection(_ keys: [IdempotencyKey]) -> Query {
         """
-        SELECT i.scope, i.body_sha256, i.status, i.answer, i.uncounted,
-               i.created_at > clock_timestamp() - interval '24 hours' AS is_kept
+        SELECT i.scope, i.body_sha256, i.status, i.answer, i.uncounted, i.created_at,
+               i.created_at > clock_timestamp() - interval '24 hours'
+                   AND EXISTS (SELECT 1 FROM apps AS p
+                               WHERE p.bundle_id = \(part: app(of: keys)) AND p.created_at <= i.created_at) AS is_kept
         FROM idempotency_keys AS i WHERE i.scope = ANY(\(keys.map(\.scope)))
         """
+    }
+
+    /// An SQL expression: the app of the key that the row `i` was found by.
+    private static func app(of keys: [IdempotencyKey]) -> Query {
+        let apps = keys.map(\.app.rawValue)
+        if let app = apps.first, apps.allSatisfy({ $0 == app }) { return "\(app)" }
+        return "(\(apps))[array_position(\(keys.map(\.scope)), i.scope)]"
     }
 
     /// - Parameters:
@@ -87,14 +99,15 @@ package struct KeptAnswers<Answer: APIAnswer> {
         self.status = status
         guard let rows else { return }
         for row in rows {
-            let key = IdempotencyKey(scope: try row["scope"], bodyHash: try row["body_sha256"])
+            let scope: [UInt8] = try row["scope"]
             let isKept: Bool = try row["is_kept"]
             guard isKept else {
-                expired.append(key)
+                let writtenAt: PGTimestamp = try row["created_at"]
+                stale.append((scope: scope, writtenAt: writtenAt))
                 continue
             }
-            kept[key.scope] = Kept(
-                bodyHash: key.bodyHash,
+            kept[scope] = Kept(
+                bodyHash: try row["body_sha256"],
                 status: try row["status"],
                 answer: try row["answer"],
                 uncounted: try row["uncounted"]
@@ -158,12 +171,10 @@ package struct KeptAnswers<Answer: APIAnswer> {
     }
 
     private var forgetting: [Query] {
-        guard !expired.isEmpty else { return [] }
+        guard let last = stale.map(\.writtenAt).max() else { return [] }
+        // Not what another daemon has written since these were read.
         return [
-            """
-            DELETE FROM idempotency_keys
-            WHERE scope = ANY(\(expired.map(\.scope))) AND created_at <= clock_timestamp() - interval '24 hours'
-            """
+            "DELETE FROM idempotency_keys WHERE scope = ANY(\(stale.map(\.scope))) AND created_at <= \(last)"
         ]
     }
 }

@@ -1,4 +1,5 @@
 package import APITypes
+import ActivityModel
 import JSON
 package import Postgres
 
@@ -30,13 +31,14 @@ package struct KeptProgress<Answer: APIAnswer>: Sendable {
     /// The status of a row that more pages follow: 100 Continue. No answer has it.
     private static var continues: Int16 { 100 }
 
-    /// What is kept for the key; nil for a new one. Whoever may store the next page must hold a lock that others with
-    /// the same key wait for.
+    /// What is kept for the key; nil for a new one, and for one that was used in a former app of the same id. Whoever
+    /// may store the next page must hold a lock that others with the same key wait for.
     package static func read(_ key: IdempotencyKey, on connection: PostgresConnection) async throws -> KeptProgress? {
         let rows = try await connection.query(
             """
             SELECT body_sha256, status, answer, uncounted FROM idempotency_keys
             WHERE scope = \(key.scope) AND created_at > clock_timestamp() - interval '24 hours'
+              AND created_at >= (SELECT p.created_at FROM apps AS p WHERE p.bundle_id = \(key.app.rawValue))
             """
         )
         guard let (hash, status, answer, uncounted) = try rows.first(as: ([UInt8], Int16, JSONText, Int64?).self) else {

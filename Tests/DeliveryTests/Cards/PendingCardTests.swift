@@ -132,6 +132,7 @@ struct PendingCardTests {
                     // All is written before the commit then.
                     idempotencyKey: IdempotencyKey(
                         scope: Array(repeating: 1, count: 32),
+                        app: world.app,
                         bodyHash: Array(repeating: 2, count: 32)
                     )
                 )

@@ -23,7 +23,14 @@ struct AudienceListTests {
     }
 
     private static func key(_ text: String = "k") -> IdempotencyKey {
-        IdempotencyKey(apiKeyID: "k", method: "POST", path: "/audience", key: text, bodyHash: [])
+        IdempotencyKey(
+            apiKeyID: "k",
+            app: BundleID(stored: "com.example.app"),
+            method: "POST",
+            path: "/audience",
+            key: text,
+            bodyHash: []
+        )
     }
 
     private static let principal = Principal(keyID: "k", scopes: [.publish], app: nil)

@@ -144,6 +144,7 @@ struct IngestRouteTests {
         #expect(keys.first == keys.last)
         let expected = IdempotencyKey(
             apiKeyID: "key of admin",
+            app: BundleID(stored: "com.example.mine"),
             method: "POST",
             path: "/v1/apps/com.example.mine/activities/a1/end",
             key: "k1",

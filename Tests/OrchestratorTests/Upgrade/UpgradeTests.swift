@@ -120,6 +120,7 @@ struct UpgradeTests {
             try await world.runSchedules(all: false)
             let key = IdempotencyKey(
                 apiKeyID: "backend",
+                app: world.app,
                 method: "POST",
                 path: "/updates",
                 key: "goal",

@@ -267,7 +267,14 @@ struct AuditTests {
             BatchOperation(.subscription(ActivityID(stored: "final"), id, card)),
         ]
         return operations.enumerated().map { place, operation in
-            let key = IdempotencyKey(apiKeyID: "k1", method: "POST", path: "/batch", key: "\(place)", bodyHash: [1])
+            let key = IdempotencyKey(
+                apiKeyID: "k1",
+                app: BundleID(stored: "com.example.app"),
+                method: "POST",
+                path: "/batch",
+                key: "\(place)",
+                bodyHash: [1]
+            )
             return KeyedOperation(operation, idempotency: .init(key))
         }
     }

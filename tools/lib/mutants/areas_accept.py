@@ -57,6 +57,8 @@ KEPT = "Store/Requests/KeptAnswers.swift"
 idempotency.expression("other-body-is-answered", KEPT, "kept.bodyHash == key.bodyHash", "true")
 idempotency.expression("old-answers-are-given", KEPT, "isKept", "true", at="guard isKept else {")
 idempotency.query("answers-are-kept-for-no-time", KEPT, "interval '24 hours'", "interval '0 hours'", at="i.created_at > clock_timestamp() - interval '24 hours'")
+idempotency.query("answers-outlive-their-app", KEPT, " AND p.created_at <= i.created_at", "")
+idempotency.query("progress-outlives-its-app", "Store/Requests/KeptProgress.swift", "SELECT p.created_at FROM", "SELECT '-infinity'::timestamptz FROM")
 idempotency.statement("answers-are-not-kept", KEPT, "kept.keep(answer, for: key)", at="let answer = try await body()\n        kept.keep(answer, for: key)")
 idempotency.expression("race-is-an-error", KEPT, 'error.sqlState == "23505"', "false")
 idempotency.expression("deletion-race-is-an-error", KEPT, 'error.sqlState == "23503"', "false")
