@@ -111,7 +111,7 @@ private struct IntakeDesk {
         /// Takes the step of an update to the content state `settled`.
         ///
         /// - Returns: What is to be written; nil: the state is the newest one already.
-        /// - Throws: 409 after the end or for a late event; 429 `too_many_must_deliver`.
+        /// - Throws: 409 after the end or for a late event; 422 for one of the future; 429 `too_many_must_deliver`.
         mutating func update(_ command: ChangeCommand, to settled: JSONValue?) throws(Problem) -> ChangeToStore? {
             // Every update brings a content state.
             guard case .update(let request) = command.body, let settled else { throw .internalError() }
@@ -124,6 +124,7 @@ private struct IntakeDesk {
             update.mustDeliver = request.mustDeliver || (urgency == nil && rule?.mustDeliver == true)
             update.force = request.force
             update.eventTime = request.eventTime?.microseconds
+            update.at = command.at?.unixSeconds
             switch machine.update(update, now: now) {
             case .accept(let revision, let timestamp):
                 return ChangeToStore(
@@ -140,7 +141,8 @@ private struct IntakeDesk {
                 )
             case .unchanged: return nil
             case .refuseEnded: throw .activityEnded()
-            case .refuseLateEvent: throw .lateEvent()
+            case .refuseFutureEvent: throw .futureEvent(limit: ActivityStateMachine.maximumEventLead)
+            case .refuseLateEvent(let newest): throw .lateEvent(newest: Instant(microseconds: newest))
             case .refuseTooManyMustDeliver:
                 throw .tooManyMustDeliver(limit: ActivityStateMachine.maximumOpenBarriers, retryAfter: 1)
             }
@@ -364,7 +366,7 @@ private struct IntakeDesk {
             .usually(false, "must_deliver", accepted.map(\.mustDeliver)),
             .rarely("dismiss_after", accepted.map(\.dismissAfterSeconds)),
             .rarely("dismiss_at", accepted.map(\.dismissAt)),
-            .rarely("event_time", accepted.map { $0.eventTime?.stored }),
+            .rarely("event_time", commands.map { $0.eventTime?.stored }),
             .each("timestamp", accepted.map(\.timestamp)),
             .rarely("min_interval", accepted.map { $0.minimumIntervalSeconds.map(Int32.init) }),
             .each(
