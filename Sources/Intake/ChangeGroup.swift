@@ -69,7 +69,7 @@ enum ChangeGroup {
         if !settled.isEmpty {
             judged.statements.append(ScheduleRows.settlement(of: settled))
         }
-        judged.statements += desk.cancellations + kept.statements
+        judged.statements += desk.cancellations + desk.signsOfLife + kept.statements
         if let skew { judged.statements.append(EventRows.insertion([skew])) }
         // Last, because whoever serves a ring waits for its row.
         if let work = judged.work { judged.statements.append(work.statement) }
@@ -199,6 +199,8 @@ private struct IntakeDesk {
     private var openSchedules: Set<String> = []
     private var accepted: [ChangeToStore] = []
     private var eventTimes: [Int64: Int64] = [:]
+    /// Activities whose newest state came again.
+    private var heard: Set<Int64> = []
 
     /// The statements whose rows ``init(_:)`` reads.
     static func selection(_ commands: [ChangeCommand], isPatient: Bool) -> [Query] {
@@ -258,6 +260,7 @@ private struct IntakeDesk {
         case .update:
             guard let update = try place.update(command, to: settled?.content) else {
                 keep(place, of: command)
+                heard.insert(command.activity.key)
                 return Replayable(place.standingAnswer(to: command, unchanged: true), isReplay: false)
             }
             change = update
@@ -351,6 +354,12 @@ private struct IntakeDesk {
         let ended = accepted.filter { $0.kind == .end }.map(\.activityKey)
         guard !ended.isEmpty else { return [] }
         return [ScheduleRows.cancellation(ofEnded: ended)]
+    }
+
+    /// An accepted change puts the silence limit of its activity off by itself; its newest state does so by this. To be
+    /// run when the transaction will wait for no schedule any more.
+    var signsOfLife: [Query] {
+        heard.isEmpty ? [] : [ScheduleRows.signOfLife(of: heard.sorted())]
     }
 
     private func insertion(sentWithRing: Set<Int64>) -> Query {

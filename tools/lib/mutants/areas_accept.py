@@ -90,6 +90,8 @@ schedules.query("cancelled-start-runs", RUNNING, " AND state = 'pending'", "",
                 at="WHERE schedule_id = \\(scheduleID)::uuid AND state = 'pending'\n        RETURNING activity_key\n")
 SILENCE = "DeliveryStore/Schedules/SilenceLimit.swift"
 schedules.string("silence-begins-at-the-start", SILENCE, "c.accepted_at, a.started_at", "a.started_at")
+schedules.string("unchanged-is-silence", SILENCE, "s.heard_at + ", "a.started_at + ")
+schedules.query("sign-of-life-is-always-written", RUNNING, "(s.heard_at IS NULL OR ", "(true OR ")
 schedules.string("silence-is-always-over", SILENCE, "\\(limit) <= clock_timestamp()", "true")
 
 reports = Area(
