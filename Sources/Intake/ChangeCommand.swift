@@ -24,6 +24,8 @@ final class ChangeCommand: Sendable {
     /// Whether it goes before others in the intake.
     let isUrgent: Bool
     let idempotencyKey: IdempotencyKey?
+    /// When it is to be accepted; nil: now.
+    let at: Instant?
     /// The schedule that this runs, settled together with the change.
     let scheduleID: String?
     /// The request that brought it; nil if Tally itself made the change.
@@ -57,6 +59,7 @@ final class ChangeCommand: Sendable {
             hints = CardHints()
         }
         idempotencyKey = change.idempotencyKey?.key
+        at = change.at
         scheduleID = change.scheduleID
         origin = change.origin
         records = change.records
@@ -69,6 +72,11 @@ final class ChangeCommand: Sendable {
     }
 
     var policy: Policy { type.policy }
+
+    /// When the event of an update happened.
+    var eventTime: Instant? {
+        if case .update(let request) = body { request.eventTime } else { nil }
+    }
 }
 
 /// A change as it is written.
@@ -83,10 +91,6 @@ struct ChangeToStore: Sendable {
     var minimumIntervalSeconds: Int?
     let timestamp: Timestamp?
     let command: ChangeCommand
-
-    var eventTime: Instant? {
-        if case .update(let request) = command.body { request.eventTime } else { nil }
-    }
 
     /// When the card leaves the lock screen, if the end says so: after a time, or at a time.
     private var dismissal: EndRequest.Dismissal? {

@@ -69,7 +69,7 @@ enum ChangeGroup {
         if !settled.isEmpty {
             judged.statements.append(ScheduleRows.settlement(of: settled))
         }
-        judged.statements += desk.cancellations + kept.statements
+        judged.statements += desk.cancellations + desk.signsOfLife + kept.statements
         if let skew { judged.statements.append(EventRows.insertion([skew])) }
         // Last, because whoever serves a ring waits for its row.
         if let work = judged.work { judged.statements.append(work.statement) }
@@ -111,7 +111,7 @@ private struct IntakeDesk {
         /// Takes the step of an update to the content state `settled`.
         ///
         /// - Returns: What is to be written; nil: the state is the newest one already.
-        /// - Throws: 409 after the end or for a late event; 429 `too_many_must_deliver`.
+        /// - Throws: 409 after the end or for a late event; 422 for one of the future; 429 `too_many_must_deliver`.
         mutating func update(_ command: ChangeCommand, to settled: JSONValue?) throws(Problem) -> ChangeToStore? {
             // Every update brings a content state.
             guard case .update(let request) = command.body, let settled else { throw .internalError() }
@@ -124,6 +124,7 @@ private struct IntakeDesk {
             update.mustDeliver = request.mustDeliver || (urgency == nil && rule?.mustDeliver == true)
             update.force = request.force
             update.eventTime = request.eventTime?.microseconds
+            update.at = command.at?.unixSeconds
             switch machine.update(update, now: now) {
             case .accept(let revision, let timestamp):
                 return ChangeToStore(
@@ -140,7 +141,8 @@ private struct IntakeDesk {
                 )
             case .unchanged: return nil
             case .refuseEnded: throw .activityEnded()
-            case .refuseLateEvent: throw .lateEvent()
+            case .refuseFutureEvent: throw .futureEvent(limit: ActivityStateMachine.maximumEventLead)
+            case .refuseLateEvent(let newest): throw .lateEvent(newest: Instant(microseconds: newest))
             case .refuseTooManyMustDeliver:
                 throw .tooManyMustDeliver(limit: ActivityStateMachine.maximumOpenBarriers, retryAfter: 1)
             }
@@ -197,6 +199,8 @@ private struct IntakeDesk {
     private var openSchedules: Set<String> = []
     private var accepted: [ChangeToStore] = []
     private var eventTimes: [Int64: Int64] = [:]
+    /// Activities whose newest state came again.
+    private var heard: Set<Int64> = []
 
     /// The statements whose rows ``init(_:)`` reads.
     static func selection(_ commands: [ChangeCommand], isPatient: Bool) -> [Query] {
@@ -256,6 +260,7 @@ private struct IntakeDesk {
         case .update:
             guard let update = try place.update(command, to: settled?.content) else {
                 keep(place, of: command)
+                heard.insert(command.activity.key)
                 return Replayable(place.standingAnswer(to: command, unchanged: true), isReplay: false)
             }
             change = update
@@ -351,6 +356,12 @@ private struct IntakeDesk {
         return [ScheduleRows.cancellation(ofEnded: ended)]
     }
 
+    /// An accepted change puts the silence limit of its activity off by itself; its newest state does so by this. To be
+    /// run when the transaction will wait for no schedule any more.
+    var signsOfLife: [Query] {
+        heard.isEmpty ? [] : [ScheduleRows.signOfLife(of: heard.sorted())]
+    }
+
     private func insertion(sentWithRing: Set<Int64>) -> Query {
         let newest = Dictionary(accepted.map { ($0.activityKey, $0.revision) }, uniquingKeysWith: max)
         let commands = accepted.map(\.command)
@@ -364,7 +375,7 @@ private struct IntakeDesk {
             .usually(false, "must_deliver", accepted.map(\.mustDeliver)),
             .rarely("dismiss_after", accepted.map(\.dismissAfterSeconds)),
             .rarely("dismiss_at", accepted.map(\.dismissAt)),
-            .rarely("event_time", accepted.map { $0.eventTime?.stored }),
+            .rarely("event_time", commands.map { $0.eventTime?.stored }),
             .each("timestamp", accepted.map(\.timestamp)),
             .rarely("min_interval", accepted.map { $0.minimumIntervalSeconds.map(Int32.init) }),
             .each(

@@ -5,10 +5,10 @@ import Registry
 package import Store
 
 extension Intake {
-    /// Accepts a new state of an activity, or schedules it.
+    /// Accepts a new state of an activity, or schedules it if its time is to come.
     ///
     /// - Throws: 404 for an unknown activity, 409 `activity_ended` or `late_event`, 422 for content that the type
-    ///   refuses or that is too large, 429 `too_many_must_deliver`. Nothing is changed then.
+    ///   refuses or that is too large and for an event of the future, 429 `too_many_must_deliver`. Nothing is changed then.
     package func update(
         _ app: BundleID,
         _ id: ActivityID,
@@ -19,7 +19,7 @@ extension Intake {
         try await change(app, id, to: .update(request), idempotency, origin)
     }
 
-    /// Accepts the end of an activity, or schedules it. The end is final.
+    /// Accepts the end of an activity, or schedules it if its time is to come. The end is final.
     ///
     /// - Throws: As ``update(_:_:_:idempotency:origin:)``.
     package func end(
@@ -72,14 +72,18 @@ extension Intake {
         let backlog = groups.changes.backlog
         var answers: [Result<Replayable<ChangeAnswer>, any Error>] = []
         var commands: [(place: Int, command: ChangeCommand)] = []
+        var now: PGTimestamp?
         for (place, (change, facts)) in zip(changes, facts).enumerated() {
             do {
                 let facts = try facts.get()
                 let type = try await registry.typeContext(change.app, facts.typeName)
+                // Read once: those of one time go the same way.
+                if change.at != nil, now == nil { now = try await databaseTime() }
+                let time = change.time(after: now)
                 // Refuses for lack of room before judging: judging is most of the cost of a change before it is in.
-                if change.at == nil { try limit.admit(change.weight(by: type.policy), behind: backlog) }
+                if time == nil { try limit.admit(change.weight(by: type.policy), behind: backlog) }
                 let command = try change.command(facts, type)
-                guard let time = change.at else {
+                guard let time else {
                     commands.append((place, command))
                     // Takes the place of the answer to come.
                     answers.append(.failure(Problem.internalError()))
@@ -113,6 +117,12 @@ extension Intake {
         let again = await judge(gone.map { changes[$0] }, within: limit, isAgain: true)
         for (place, answer) in zip(gone, again) { answers[place] = answer }
         return answers
+    }
+
+    /// The database's time, by which the time of a change is past or to come. It is read anew, because few changes name a
+    /// time.
+    func databaseTime() async throws -> PGTimestamp? {
+        try await database.query(DatabaseClock.selection).single(PGTimestamp.self)
     }
 
     /// App versions that would refuse these changes, and that nobody uses any more.

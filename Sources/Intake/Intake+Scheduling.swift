@@ -9,13 +9,20 @@ import Store
 extension Intake {
     /// Keeps a valid change until its time. The current followers must be able to decode its content. It is judged
     /// again when it runs.
+    ///
+    /// - Throws: 409 after the end, 422.
     func schedule(
         _ kind: ChangeKind,
         at time: Instant,
         body: JSONValue,
         _ command: ChangeCommand
     ) async throws -> Replayable<ChangeAnswer> {
-        try await keepingAnswer {
+        if let eventTime = command.eventTime?.microseconds,
+            ActivityStateMachine.isFuture(eventTime, at: time.unixSeconds)
+        {
+            throw Problem.futureEvent(limit: ActivityStateMachine.maximumEventLead)
+        }
+        return try await keepingAnswer {
             try await database.withTransaction { connection in
                 try await KeptAnswers.once(command.idempotencyKey, on: connection) {
                     if let contentState = command.contentState {

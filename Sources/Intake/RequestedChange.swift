@@ -44,7 +44,7 @@ package struct RequestedChange: Sendable {
 
     var name: ActivityFacts.Name { ActivityFacts.Name(app: app, id: id) }
 
-    /// When it is to be accepted; nil: now.
+    /// When it is to be accepted, as the request says; nil: now.
     var at: Instant? {
         // A schedule that is run was due, whatever its body said.
         guard scheduleID == nil else { return nil }
@@ -52,6 +52,14 @@ package struct RequestedChange: Sendable {
         case .update(let request): request.at
         case .end(let request): request.at
         }
+    }
+
+    /// When it is to be accepted; nil: now. A time in the past means now.
+    ///
+    /// - `now`: the database's time; nil if it is not known.
+    func time(after now: PGTimestamp?) -> Instant? {
+        if let at, let now, at.stored <= now { return nil }
+        return at
     }
 
     var kind: ChangeKind {

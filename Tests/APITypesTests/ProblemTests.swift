@@ -25,7 +25,7 @@ private let problems: [(Problem, Int, String)] = [
     (.attributesConflict(), 409, "attributes_conflict"),
     (.activityExists(), 409, "activity_exists"),
     (.activityEnded(), 409, "activity_ended"),
-    (.lateEvent(), 409, "late_event"),
+    (.lateEvent(newest: Instant(unixSeconds: 0)), 409, "late_event"),
     (.appInUse("x"), 409, "app_in_use"), (.newestVersion(2), 409, "newest_version"),
     (.noDeviceToken("the user"), 409, "no_device_token"), (.channelInUse(), 409, "channel_in_use"),
     (.sweepInProgress(), 409, "sweep_in_progress"), (.scheduleSettled(.cancelled), 409, "schedule_settled"),

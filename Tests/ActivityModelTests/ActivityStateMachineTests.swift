@@ -54,7 +54,7 @@ struct ActivityStateMachineTests {
         var update = ActivityStateMachine.Update(contentState: ["score": 1])
         update.eventTime = 49
         update.force = true
-        #expect(machine.update(update, now: 1_100) == .refuseLateEvent)
+        #expect(machine.update(update, now: 1_100) == .refuseLateEvent(newest: 50))
         update.eventTime = 50
         #expect(machine.update(update, now: 1_100) == .accept(revision: 5, timestamp: 1_100))
         update.force = false
@@ -62,10 +62,29 @@ struct ActivityStateMachineTests {
         #expect(machine.update(update, now: 1_100) == .unchanged(revision: 5))
         update.contentState = ["score": 2]
         update.eventTime = 60
-        #expect(machine.update(update, now: 1_100) == .refuseLateEvent)
+        #expect(machine.update(update, now: 1_100) == .refuseLateEvent(newest: 70))
         update.eventTime = nil
         #expect(machine.update(update, now: 1_100) == .accept(revision: 6, timestamp: 1_101))
         #expect(machine.standing.eventTime == 70)
+    }
+
+    @Test("An event may lie five minutes after the time at which its update is accepted, and no more")
+    func futureEvents() {
+        var machine = Self.machine(.live)
+        let before = machine
+        var update = ActivityStateMachine.Update(contentState: ["score": 1])
+        update.eventTime = 1_401_000_000
+        #expect(machine.update(update, now: 1_100) == .refuseFutureEvent)
+        update.at = 1_000
+        #expect(machine.update(update, now: 1_100) == .refuseFutureEvent)
+        #expect(machine == before)
+        update.at = 1_101
+        #expect(machine.update(update, now: 1_100) == .accept(revision: 5, timestamp: 1_100))
+        update = .init(contentState: ["score": 2])
+        update.eventTime = 1_400_999_999
+        #expect(machine.update(update, now: 1_100) == .refuseLateEvent(newest: 1_401_000_000))
+        machine = before
+        #expect(machine.update(update, now: 1_100) == .accept(revision: 5, timestamp: 1_100))
     }
 
     @Test("At most eight barriers are open, and a refused one leaves nothing behind")

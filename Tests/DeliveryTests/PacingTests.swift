@@ -233,6 +233,36 @@ struct PacingTests {
         }
     }
 
+    @Test("The newest state again is a sign of life, too, which is written once in a tenth of the limit")
+    func unchangedIsNoSilence() async throws {
+        try await withWorld(policy: { $0.endWhenSilentSeconds = 600 }) { world in
+            let heard = {
+                try await world.number("SELECT (extract(epoch FROM heard_at) * 1000000)::int8 FROM schedules")
+            }
+            try await world.start()
+            try await world.pass(590)
+            #expect(try await world.update(score: 0).isUnchanged)
+            let first = try #require(try await heard())
+            try await world.update(score: 0)
+            #expect(try await heard() == first)
+            try await world.pass(30)
+            try await runDue(world)
+            #expect(try await world.show().state == .live)
+            try await world.update(score: 0)
+            #expect(try await heard() == first - 30_000_000)
+            try await world.pass(40)
+            try await world.update(score: 0)
+            #expect(try #require(try await heard()) > first - 30_000_000)
+            // The limit is longer by the tenth in which posts are not written.
+            try await world.pass(620)
+            try await runDue(world)
+            #expect(try await world.show().state == .live)
+            try await world.pass(45)
+            try await runDue(world)
+            #expect(try await world.show().state == .ended)
+        }
+    }
+
     @Test("Silence begins when a scheduled activity does")
     func scheduledSilence() async throws {
         try await withWorld(policy: { $0.endWhenSilentSeconds = 60 }) { world in

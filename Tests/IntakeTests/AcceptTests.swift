@@ -96,7 +96,41 @@ struct AcceptTests {
             let refused = try await problem { try await world.update(score: 2) { $0.eventTime = early } }
             #expect(refused?.code == "late_event")
             #expect(refused?.status == 409)
+            #expect(refused?.detail.contains("1970-01-01T00:00:01.000001Z") == true)
             #expect(try await world.update(score: 2) { $0.eventTime = late }.revision == 3)
+        }
+    }
+
+    @Test("An event of the far future is refused, so the updates after it are not late")
+    func futureEvent() async throws {
+        try await withWorld { world in
+            try await world.start()
+            let far = Instant(unixSeconds: 4_000_000_000)
+            let refused = try await problem { try await world.update(score: 1) { $0.eventTime = far } }
+            #expect(refused?.status == 422)
+            #expect(refused?.code == "invalid_request")
+            #expect(refused?.errors.map(\.pointer.description) == ["/event_time"])
+            #expect(refused?.errors.map(\.code) == [FieldError.outOfRange])
+            let now = try #require(try await world.number("SELECT extract(epoch FROM clock_timestamp())::int8"))
+            let soon = Instant(unixSeconds: now + 240)
+            #expect(try await world.update(score: 2) { $0.eventTime = soon }.revision == 2)
+            let tooSoon = Instant(unixSeconds: now + 3_600)
+            #expect(try await problem { try await world.update(score: 3) { $0.eventTime = tooSoon } }?.status == 422)
+        }
+    }
+
+    @Test("A time in the past means now: such changes keep their place among those that come after them")
+    func pastTime() async throws {
+        try await withWorld { world in
+            try await world.start()
+            let past = Instant(unixSeconds: 1)
+            #expect(try await world.update(score: 1) { $0.at = past }.revision == 2)
+            #expect(try await world.update(score: 2).revision == 3)
+            let end = try await world.orchestrator.intake.end(world.app, final, EndRequest(at: past), origin: nil)
+            #expect(try Accepted(end.answer).revision == 4)
+            #expect(try await problem { try await world.update(score: 3) }?.code == "activity_ended")
+            #expect(try await world.number("SELECT count(*) FROM schedules") == 0)
+            #expect(try await world.show().contentState == World.state(2))
         }
     }
 

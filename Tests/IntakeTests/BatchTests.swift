@@ -12,8 +12,8 @@ import Testing
 
 @Suite("Batches", .timeLimit(.minutes(2)))
 struct BatchTests {
-    private static func update(_ id: String, _ score: Int64) -> BatchOperation {
-        BatchOperation(.update(ActivityID(stored: id), UpdateRequest(contentState: World.state(score))))
+    private static func update(_ id: String, _ score: Int64, at time: Instant? = nil) -> BatchOperation {
+        BatchOperation(.update(ActivityID(stored: id), UpdateRequest(contentState: World.state(score), at: time)))
     }
 
     private static func start(_ id: String) -> BatchOperation {
@@ -108,6 +108,23 @@ struct BatchTests {
             #expect(try await world.show().contentState == World.state(2))
             try await world.settle()
             #expect(world.recorder.pushes(to: "aa01").last?.event == "end")
+        }
+    }
+
+    @Test("Changes whose time is in the past keep their order, also among those without a time")
+    func pastTimes() async throws {
+        try await withWorld { world in
+            try await world.start("final")
+            let results = await carryOut(
+                world,
+                [
+                    Self.update("final", 1, at: Instant(unixSeconds: 2)), Self.update("final", 2),
+                    Self.update("final", 3, at: Instant(unixSeconds: 1)),
+                    Self.update("final", 4, at: Instant(unixSeconds: 4_000_000_000)),
+                ]
+            )
+            #expect(results == ["revision 2", "revision 3", "revision 4", "scheduled"])
+            #expect(try await world.show().contentState == World.state(3))
         }
     }
 

@@ -248,6 +248,24 @@ struct DryRunTests {
         }
     }
 
+    @Test("A dry run tells the time of what would be scheduled; a time in the past means now")
+    func times() async throws {
+        try await withWorld { world in
+            try await world.start()
+            let id = ActivityID(stored: "final")
+            let (past, later) = (Instant(unixSeconds: 1), Instant(unixSeconds: 4_000_000_000))
+            let cases: [(time: Instant, told: Instant?)] = [(past, nil), (later, later)]
+            for (time, told) in cases {
+                var request = UpdateRequest(contentState: World.state(1), at: time)
+                request.eventTime = time
+                let update = try await world.orchestrator.intake.dryRunUpdate(world.app, id, request)
+                #expect(update.at == told)
+                let end = try await world.orchestrator.intake.dryRunEnd(world.app, id, EndRequest(at: time))
+                #expect(end.at == told)
+            }
+        }
+    }
+
     @Test("What the real request would be refused for, the dry run is, too")
     func refusals() async throws {
         try await withWorld { world in

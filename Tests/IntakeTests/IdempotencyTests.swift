@@ -59,6 +59,29 @@ struct IdempotencyTests {
         }
     }
 
+    @Test("A request that was scheduled is answered as before when its time has passed")
+    func passedTime() async throws {
+        try await withWorld { world in
+            try await world.start()
+            var answers: [Replayable<ChangeAnswer>] = []
+            for seconds: Int64 in [4_000_000_000, 1] {
+                let request = UpdateRequest(contentState: World.state(1), at: Instant(unixSeconds: seconds))
+                answers.append(
+                    try await world.orchestrator.intake.update(
+                        world.app,
+                        ActivityID(stored: "final"),
+                        request,
+                        idempotency: key("a"),
+                        origin: nil
+                    )
+                )
+            }
+            #expect(answers[0].answer == answers[1].answer)
+            #expect(answers.map(\.isReplay) == [false, true])
+            #expect(try await world.show().revision == 1)
+        }
+    }
+
     @Test("Another caller's key of the same text is another key: nothing is replayed to it, nothing is in its way")
     func otherCaller() async throws {
         try await withWorld { world in

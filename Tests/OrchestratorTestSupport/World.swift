@@ -74,7 +74,7 @@ package struct World: Sendable {
             ("channels", ["created_at", "ready_at", "delete_at", "deleted_at", "lost_at", "starts_until"], []),
             ("unknown_channels", ["first_seen_at"], []),
             ("channel_sweeps", ["due_at", "lease_until", "reconciled_at"], []),
-            ("schedules", ["due_at", "lease_until", "created_at", "settled_at"], []),
+            ("schedules", ["due_at", "lease_until", "created_at", "settled_at", "heard_at"], []),
             ("apps", ["created_at"], []),
             ("idempotency_keys", ["created_at"], []),
         ]

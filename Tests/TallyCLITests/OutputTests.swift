@@ -297,24 +297,6 @@ struct TableTests {
     func changes(answer: ChangeAnswer, text: String) {
         #expect(answer.text == text)
     }
-
-    @Test("a schedule for a time in the past happens now, and is said to")
-    func pastTime() {
-        let answer = ChangeAnswer.scheduled(scheduleID: "s")
-        let past = Instant(unixSeconds: time.unixSeconds - 1)
-        let pastChange = TimedChange(answer: answer, at: past, now: time)
-        #expect(pastChange.text == "Scheduled: s. The time is in the past, so it happens now.")
-        #expect(pastChange.json == answer.json)
-        let later = Instant(unixSeconds: time.unixSeconds + 1)
-        #expect(TimedChange(answer: answer, at: later, now: time).text == "Scheduled: s.")
-        let accepted = ChangeAnswer.accepted(
-            activityID: ActivityID(stored: "a"),
-            revision: 2,
-            timestamp: nil,
-            unchanged: false
-        )
-        #expect(TimedChange(answer: accepted, at: nil, now: time).text == "a: revision 2 accepted.")
-    }
 }
 
 @Suite("The registration of a type on the command line")
@@ -487,7 +469,7 @@ struct ErrorReportTests {
     @Test(
         "exit codes tell refusal, connection and usage apart",
         arguments: [
-            (ClientError(code: .refused, problem: .lateEvent(), detail: "x"), 1),
+            (ClientError(code: .refused, problem: .lateEvent(newest: Instant(unixSeconds: 0)), detail: "x"), 1),
             (ClientError.refused(.unavailable()), 1),
             (ClientError.refused(.outcomeUnknown()), 3),
             (ClientError(code: .badAnswer, detail: "x"), 1),

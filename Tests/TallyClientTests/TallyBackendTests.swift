@@ -445,7 +445,7 @@ struct TallyBackendTests {
             Outcome(
                 "a lost answer, then a verdict",
                 .hangUp,
-                last(.lateEvent()),
+                last(.lateEvent(newest: Instant(unixSeconds: 0))),
                 code: "late_event",
                 isUnknown: false,
                 isRetryable: false

@@ -126,6 +126,12 @@ extension Problem {
         invalidRequest(pointer: JSONPointer(tokens: names), code: code, message: message)
     }
 
+    /// 422: the event is so far in the future that correct updates after it would be late.
+    package static func futureEvent(limit seconds: Int64) -> Problem {
+        let message = "'event_time' may be at most \(seconds) seconds after the update is accepted."
+        return invalidRequest(at: ["event_time"], code: FieldError.outOfRange, message)
+    }
+
     /// 422: the object or text at the pointer contains the character U+0000 in a text or a field name.
     package static func nul(at pointer: JSONPointer) -> Problem {
         let message = "A text without the character U+0000 is expected."

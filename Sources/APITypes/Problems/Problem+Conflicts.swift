@@ -54,8 +54,8 @@ extension Problem {
     }
 
     /// 409: the event is older than the newest accepted event.
-    package static func lateEvent() -> Problem {
-        conflict("late_event", "'event_time' is older than that of the newest accepted change.")
+    package static func lateEvent(newest: Instant) -> Problem {
+        conflict("late_event", "'event_time' is older than the newest accepted one, \(newest).")
     }
 
     // MARK: Channels and schedules

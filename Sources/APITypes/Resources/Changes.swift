@@ -11,9 +11,10 @@ package struct UpdateRequest: Sendable, Hashable {
     package var mustDeliver: Bool
     package var staleAfterSeconds: Int64?
     package var relevanceScore: Double?
-    /// When it happened. An update with an older time than the newest accepted one is refused.
+    /// When it happened. An update with an older time than the newest accepted one is refused, and so is one whose time is
+    /// more than 5 minutes in the future.
     package var eventTime: Instant?
-    /// A time in the future schedules the update.
+    /// A time in the future schedules the update. A time in the past means now.
     package var at: Instant?
     /// Whether to send the update even if its state equals the newest one.
     package var force: Bool
@@ -98,7 +99,7 @@ package struct EndRequest: Sendable, Hashable {
     /// Nil: the policy decides.
     package var dismissal: Dismissal?
     package var alert: AlertContent?
-    /// A time in the future schedules the end.
+    /// A time in the future schedules the end. A time in the past means now.
     package var at: Instant?
 
     package init(

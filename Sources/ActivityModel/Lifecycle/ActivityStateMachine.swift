@@ -14,6 +14,9 @@ package import JSON
 package struct ActivityStateMachine: Sendable, Hashable {
     /// The most `must_deliver` changes that may be open at once (promise 4).
     package static let maximumOpenBarriers = 8
+    /// How far the time of an event may lie after its update is accepted, in seconds. Until a time far in the future has
+    /// come, every correct update would be late.
+    package static let maximumEventLead: Int64 = 300
 
     /// The lifecycle state of the activity.
     package private(set) var state: ActivityState
@@ -42,6 +45,8 @@ extension ActivityStateMachine {
         package var force = false
         /// When it happened, in microseconds since 1970.
         package var eventTime: Int64?
+        /// When it is to be accepted, if that is to come.
+        package var at: Timestamp?
 
         /// An update that only brings a content state.
         package init(contentState: JSONValue) { self.contentState = contentState }
@@ -55,8 +60,10 @@ extension ActivityStateMachine {
         case unchanged(revision: Revision)
         /// The activity has ended.
         case refuseEnded
-        /// A newer event has been accepted before.
-        case refuseLateEvent
+        /// Its event is too far in the future.
+        case refuseFutureEvent
+        /// A newer event has been accepted before, of this time.
+        case refuseLateEvent(newest: Int64)
         /// Too many `must_deliver` changes are still open.
         case refuseTooManyMustDeliver
     }
@@ -64,8 +71,9 @@ extension ActivityStateMachine {
     /// Handles a request for an update.
     package mutating func update(_ update: Update, now: Timestamp) -> UpdateAction {
         if state == .ended { return .refuseEnded }
-        if let eventTime = update.eventTime, let newest = standing.eventTime, eventTime < newest {
-            return .refuseLateEvent
+        if let eventTime = update.eventTime {
+            if Self.isFuture(eventTime, at: max(now, update.at ?? now)) { return .refuseFutureEvent }
+            if let newest = standing.eventTime, eventTime < newest { return .refuseLateEvent(newest: newest) }
         }
         let isUnchanged = !update.hasAlert && !update.force && update.contentState == standing.contentState
         if !isUnchanged, update.mustDeliver, let open = standing.openBarriers {
@@ -76,6 +84,12 @@ extension ActivityStateMachine {
         guard !isUnchanged else { return .unchanged(revision: standing.revision) }
         let stamp = add(update.contentState, now: now)
         return .accept(revision: standing.revision, timestamp: stamp)
+    }
+
+    /// Whether an event is too far in the future of a time at which its update is accepted. `eventTime` is in
+    /// microseconds.
+    package static func isFuture(_ eventTime: Int64, at time: Timestamp) -> Bool {
+        eventTime / 1_000_000 > time + maximumEventLead
     }
 
     /// Adds a revision and returns its stamp. `nil`: the sender gives the stamp later, as always while it is scheduled.

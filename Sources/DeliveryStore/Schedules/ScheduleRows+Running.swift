@@ -46,6 +46,25 @@ extension ScheduleRows {
         """
     }
 
+    /// The statement for activities whose newest state was posted again: it puts their silence limits off. Who posts it
+    /// every second causes one write in a tenth of the limit. It waits for nobody: who holds a schedule may wait for
+    /// another that this transaction holds.
+    package static func signOfLife(of activityKeys: [Int64]) -> Query {
+        """
+        WITH heard AS MATERIALIZED (
+            SELECT s.schedule_id FROM unnest(\(activityKeys)) AS r(activity_key)
+            CROSS JOIN LATERAL (
+                SELECT s.schedule_id FROM schedules AS s
+                WHERE s.activity_key = r.activity_key AND s.state::text = 'pending' AND s.silence_seconds IS NOT NULL
+                  AND (s.heard_at IS NULL OR s.heard_at <= clock_timestamp() - \(unescaped: SilenceLimit.tenth))
+                FOR NO KEY UPDATE SKIP LOCKED
+            ) AS s
+        )
+        UPDATE schedules SET heard_at = clock_timestamp()
+        WHERE schedule_id = ANY(ARRAY(SELECT schedule_id FROM heard))
+        """
+    }
+
     /// The statement for a schedule that could not be run: it stays pending, and is left alone for a while. The reason
     /// lets an end pass it.
     package static func pause(of scheduleID: String, _ pause: Duration, reason: String) -> Query {

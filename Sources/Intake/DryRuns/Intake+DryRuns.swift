@@ -83,6 +83,8 @@ extension Intake {
         let facts = try await facts(change.app, change.id)
         var command = try change.command(facts, await registry.typeContext(change.app, facts.typeName))
         command = command.knowing(unused: try await unusedVersions([command]), change)
+        let now = try await change.at == nil ? nil : databaseTime()
+        let time = change.time(after: now)
         // Work that is slow, or takes a connection, comes first: during the transaction others wait for the activity.
         let cards = try await CardCounts.read(facts.key, pageSize: settings.stretchSize, from: database)
         let identity =
@@ -110,7 +112,7 @@ extension Intake {
                 on: connection
             )
             var answer = plan.answer
-            answer.at = change.at
+            answer.at = time
             (answer.pushes, answer.withheld) = try await plan.changes(for: cards, identity, on: connection)
             return answer
         }

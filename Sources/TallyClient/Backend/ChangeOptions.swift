@@ -72,9 +72,10 @@ public struct UpdateOptions: Sendable, Hashable {
     public var mustDeliver = false
     /// Whether to send the update even if its state equals the newest one.
     public var force = false
-    /// When it happened. Tally refuses an update that is older than the newest accepted one.
+    /// When it happened. Tally refuses an update that is older than the newest accepted one, or of a time more than five
+    /// minutes in the future.
     public var eventTime: Date?
-    /// When to post it; nil: now.
+    /// When to post it; nil, or a time in the past: now.
     public var at: Date?
     /// After how many seconds phones show the content as outdated.
     public var staleAfterSeconds: Int64?
@@ -104,7 +105,7 @@ public struct EndOptions: Sendable, Hashable {
     public var dismissAfterSeconds: Int64?
     /// Until when the ended card stays. Set only one of this and ``dismissAfterSeconds``.
     public var dismissAt: Date?
-    /// When to end; nil: now.
+    /// When to end; nil, or a time in the past: now.
     public var at: Date?
 
     /// An end, now.

@@ -118,8 +118,7 @@ struct Activities: AsyncParsableCommand {
             guard !dryRun else {
                 return session.show(try await client.dryRunUpdate(session.app(), id.value, request()))
             }
-            let answer = try await client.update(session.app(), id.value, request())
-            session.show(TimedChange(answer: answer, at: at?.value))
+            session.show(try await client.update(session.app(), id.value, request()))
         }
     }
 
@@ -160,8 +159,7 @@ struct Activities: AsyncParsableCommand {
             guard !dryRun else {
                 return session.show(try await client.dryRunEnd(session.app(), id.value, request()))
             }
-            let answer = try await client.end(session.app(), id.value, request())
-            session.show(TimedChange(answer: answer, at: at?.value))
+            session.show(try await client.end(session.app(), id.value, request()))
         }
     }
 

@@ -83,18 +83,3 @@ extension ChangeAnswer: Presentable {
         }
     }
 }
-
-/// The answer to a change that may be for later. The server carries out a schedule with a past time at once.
-struct TimedChange: Presentable {
-    let answer: ChangeAnswer
-    /// The time on the command line.
-    let at: Instant?
-    var now = Instant.now
-
-    var text: String {
-        guard case .scheduled = answer, let at, at <= now else { return answer.text }
-        return answer.text + " The time is in the past, so it happens now."
-    }
-
-    var json: JSONValue { answer.json }
-}

@@ -291,6 +291,26 @@ struct ScheduleTests {
         }
     }
 
+    @Test("The event of a scheduled update is measured from its time, and again when it is run")
+    func futureEvent() async throws {
+        try await withWorld { world in
+            try await world.start()
+            let refused = try await problem {
+                _ = try await schedule(world, score: 1) {
+                    $0.eventTime = Instant(unixSeconds: Self.later.unixSeconds + 301)
+                }
+            }
+            #expect(refused?.errors.map(\.pointer.description) == ["/event_time"])
+            let id = try await schedule(world, score: 1) {
+                $0.eventTime = Instant(unixSeconds: Self.later.unixSeconds + 300)
+            }
+            // By hand it would be run long before its event.
+            let early = try await problem { _ = try await world.orchestrator.runSchedule(world.app, id) }
+            #expect(early?.status == 422)
+            #expect(try await world.orchestrator.schedule(world.app, id).state == .pending)
+        }
+    }
+
     @Test("What is refused now is not scheduled")
     func refusal() async throws {
         try await withWorld { world in

@@ -18,6 +18,7 @@ accept.statement("alert-does-not-ride", GROUP, "ridingAlert = alert\n", "\n")
 accept.expression("rule-urgency-is-ignored", GROUP, "urgency ?? rule?.urgency ?? .routine", "urgency ?? .routine")
 accept.expression("named-urgency-is-held-back", GROUP, "urgency == nil && !update.hasAlert && !update.mustDeliver\n", "!update.hasAlert && !update.mustDeliver\n")
 accept.expression("alert-is-held-back", GROUP, "urgency == nil && !update.hasAlert && !update.mustDeliver\n", "urgency == nil && !update.mustDeliver\n")
+accept.expression("past-time-is-a-schedule", "Intake/RequestedChange.swift", "at.stored <= now", "false")
 accept.expression("schedule-is-not-settled", GROUP, "!settled.isEmpty", "false", at="if !settled.isEmpty {")
 accept.statement("accepted-is-forgotten-within-a-group", GROUP, "place.accepted(change)")
 accept.expression("least-ring-is-not-asked", GROUP, "row.completed < known.completed", "row.completed > known.completed")
@@ -91,6 +92,8 @@ schedules.query("cancelled-start-runs", RUNNING, " AND state = 'pending'", "",
                 at="WHERE schedule_id = \\(scheduleID)::uuid AND state = 'pending'\n        RETURNING activity_key\n")
 SILENCE = "DeliveryStore/Schedules/SilenceLimit.swift"
 schedules.string("silence-begins-at-the-start", SILENCE, "c.accepted_at, a.started_at", "a.started_at")
+schedules.string("unchanged-is-silence", SILENCE, "s.heard_at + ", "a.started_at + ")
+schedules.query("sign-of-life-is-always-written", RUNNING, "(s.heard_at IS NULL OR ", "(true OR ")
 schedules.string("silence-is-always-over", SILENCE, "\\(limit) <= clock_timestamp()", "true")
 
 reports = Area(
