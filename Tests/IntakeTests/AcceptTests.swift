@@ -3,6 +3,7 @@ import ActivityModel
 import JSON
 import OrchestratorTestSupport
 import Postgres
+import Store
 import TestSupport
 import Testing
 
