@@ -55,4 +55,21 @@ struct PushBatchesTests {
         batches.isLate(second)
         #expect(batches.silentApps == [])
     }
+
+    @Test("What is held up is looked for again when a batch comes on")
+    func wakeUps() async {
+        let lane = PushLane()
+        var looks = lane.looks.makeAsyncIterator()
+        let numbers = (1...PushBatches.mostAtWork).map { _ in lane.begin(batch([one: 100])) }
+        #expect(lane.isFull)
+        for number in numbers {
+            lane.isLate(number)
+            #expect(!lane.isFull)
+            #expect(lane.silentApps == (number == numbers.last ? [one] : []))
+            if number == numbers.first { _ = await looks.next() }
+        }
+        lane.end(numbers[0])
+        _ = await looks.next()
+        #expect(lane.silentApps == [])
+    }
 }

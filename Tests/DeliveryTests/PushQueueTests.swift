@@ -457,23 +457,104 @@ struct PushQueueTests {
         }
     }
 
-    @Test("Pushes of a silent app are put off, and those behind them leave")
+    /// Registers another app.
+    private func registerOther(in world: World) async throws -> BundleID {
+        let other = BundleID(stored: "com.example.other")
+        _ = try await world.orchestrator.putApp(other, .production(key: P256PrivateKey.generate().pem()))
+        return other
+    }
+
+    /// Accepts pushes to tokens that no device has. They are due for a minute.
+    private func accept(_ tokens: [String], of app: BundleID, in world: World) async throws {
+        try await world.database.execute(
+            """
+            INSERT INTO pushes (push_id, bundle_id, environment, token, push_type, priority, body, deadline, due_at)
+            SELECT gen_random_uuid(), \(app.rawValue), 'production', decode(t.token, 'hex'), 'alert', 10, '{}',
+                   now() + interval '1 day', now() - interval '1 minute'
+            FROM unnest(\(tokens)) AS t(token)
+            """
+        )
+    }
+
+    @Test("Pushes of a silent app stay as they are and are not read, and those behind them leave")
     func silentApp() async throws {
-        try await withWorld { world in
-            try await world.register("phone", deviceToken: "aa01")
-            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
+        try await withWorld(connections: 1) { world in
+            let other = try await registerOther(in: world)
+            try await accept(Array(repeating: "bb01", count: 3_000), of: world.app, in: world)
+            try await accept(["aa01", "aa02"], of: other, in: world)
+            try await world.database.execute("ANALYZE pushes")
             let queue = PushQueue(room: world.orchestrator.delivery)
-            let putOff = try await queue.claim(in: .production, except: [world.app])
-            #expect(putOff.map(\.isPutOff) == [true])
-            #expect(try await queue.claim(in: .production).isEmpty)
-            let later: Query = """
-                SELECT count(*) FROM pushes
-                WHERE due_at BETWEEN clock_timestamp() AND clock_timestamp() + interval '6 seconds' AND failures = 0
+            let before = try await world.rowsRead("pushes")
+            let pushes = try await queue.claim(in: .production, except: [world.app])
+            #expect(try await world.rowsRead("pushes") - before < 100)
+            #expect(Set(pushes.map(\.token.hex)) == ["aa01", "aa02"])
+            #expect(try await queue.claim(in: .production, except: [world.app]).isEmpty)
+            #expect(try await world.number("SELECT count(*) FROM pushes WHERE due_at <= now()") == 3_000)
+            #expect(try await queue.claim(in: .sandbox, except: [other]).isEmpty)
+            let own = try await queue.claim(in: .production, except: [other])
+            #expect(own.count == 100 && own.allSatisfy { $0.app == world.app })
+        }
+    }
+
+    @Test("While an app is silent the pushes of others leave, and when it has answered so do the rest of its own")
+    func silence() async throws {
+        try await withWorld { world in
+            let other = try await registerOther(in: world)
+            try await accept(Array(repeating: "bb01", count: 750), of: world.app, in: world)
+            let gate = world.recorder.close()
+            let queue = Task {
+                async let looks: Void = world.orchestrator.deliveryStore.dueWork.run()
+                await PushQueue(room: world.orchestrator.delivery, patience: .zero).run()
+                await looks
+            }
+            await gate.arrivals(PushBatches.mostOfApp)
+            try await accept(["aa01"], of: other, in: world)
+            await world.recorder.wait { pushes in pushes.contains { $0.destination == "aa01" } }
+            world.recorder.open()
+            await world.recorder.wait { $0.count == 751 }
+            queue.cancel()
+            await queue.value
+        }
+    }
+
+    @Test("Many pushes to one wrong token halt nothing; many wrong tokens do", arguments: [1, 150])
+    func wrongTokens(count: Int) async throws {
+        try await withWorld { world in
+            let tokens = (0..<150).map { "bb" + String(100 + $0 % count) + "0" }
+            try await accept(tokens, of: world.app, in: world)
+            world.recorder.answerAll(with: .badToken)
+            try await sendDue(world)
+            #expect(try await world.number("SELECT count(*) FROM sending_halts") == (count == 1 ? 0 : 1))
+        }
+    }
+
+    @Test("A probe tries each token once, and one bad token alone is no verdict")
+    func probeOfOneToken() async throws {
+        try await withWorld { world in
+            try await accept(Array(repeating: "bb01", count: 20), of: world.app, in: world)
+            _ = try await world.database.execute(
                 """
-            #expect(try await world.number(later) == 1)
-            _ = try await world.database.execute("UPDATE pushes SET due_at = now()")
-            let others = try await queue.claim(in: .production, except: [BundleID(stored: "com.example.silent")])
-            #expect(others.map(\.isPutOff) == [false])
+                INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
+                VALUES (\(world.app.rawValue), 'production', now(), 100, 100, now())
+                """
+            )
+            world.recorder.answerAll(with: .badToken)
+            try await sendDue(world)
+            #expect(world.recorder.take().map(\.destination) == ["bb01"])
+            let standing: Query = "SELECT count(*) FROM sending_halts WHERE probes = 0 AND probe_at > now()"
+            #expect(try await world.number(standing) == 1)
+
+            world.recorder.answerAll(with: nil)
+            world.recorder.answer("bb01", with: .badToken)
+            let others = (1...5).map { "aa0\($0)" }
+            try await accept(others, of: world.app, in: world)
+            _ = try await world.database.pipeline([
+                "UPDATE sending_halts SET probe_at = clock_timestamp()",
+                "UPDATE pushes SET due_at = clock_timestamp()",
+            ])
+            try await sendDue(world)
+            #expect(Set(world.recorder.take().map(\.destination)) == Set(others + ["bb01"]))
+            #expect(try await world.number("SELECT count(*) FROM sending_halts") == 0)
         }
     }
 

@@ -39,6 +39,9 @@ struct PushBatches {
         batches.count >= Self.most || batches.values.count { !$0.isLate } >= Self.mostAtWork
     }
 
+    /// Whether a push that is due may have to wait until a batch comes on.
+    var areHoldingUp: Bool { areFull || !silentApps.isEmpty }
+
     /// The apps that are to send nothing more for now.
     var silentApps: [BundleID] {
         var waiting: [BundleID: Int] = [:]

@@ -9,10 +9,12 @@ import Store
 /// Sends the ordinary pushes that were accepted, until APNs has taken or refused each or its deadline has passed.
 ///
 /// A row is taken by moving its `due_at` on by a lease, so that another daemon tries if this one dies. A push whose
-/// answer was lost is tried again: it may arrive twice, which a `collapse_id` makes one. Each environment has a queue
-/// of its own, and several batches are on their way (``PushBatches``). So what cannot be reached holds up nothing else.
+/// answer was lost is tried again: it may arrive twice, which a `collapse_id` makes one. Each environment has a lane
+/// of its own, where several batches are on their way (``PushLane``). So what cannot be reached holds up nothing else.
 struct PushQueue: Service, CustomStringConvertible {
     let room: DeliveryRoom
+    /// How long a batch may keep its place from others.
+    var patience = Duration.seconds(1)
 
     private static let batchSize = 100
 
@@ -28,47 +30,24 @@ struct PushQueue: Service, CustomStringConvertible {
         }
     }
 
-    /// What the queue of an environment waits for.
-    private enum Step: Sendable {
-        case ended(batch: Int)
-        /// A batch has waited for answers for ``patience``.
-        case late(batch: Int)
-    }
-
-    /// How long a batch may keep its place from others.
-    private static let patience = Duration.seconds(1)
-
     private func run(in environment: APNSEnvironment) async {
-        await withTaskGroup(of: Step.self) { group in
-            var batches = PushBatches()
-            var due = room.dueWork.signals(of: .pushes(environment)).makeAsyncIterator()
-            while await due.next() != nil {
+        let lane = PushLane()
+        await withDiscardingTaskGroup { group in
+            group.addTask {
+                for await _ in room.dueWork.signals(of: .pushes(environment)) { lane.look() }
+            }
+            for await _ in lane.looks {
                 var mayBeMore = true
-                while mayBeMore, !Task.isCancelled {
+                while mayBeMore, !lane.isFull, !Task.isCancelled {
                     mayBeMore = false
                     do {
-                        let pushes = try await claim(in: environment, except: batches.silentApps)
+                        let pushes = try await claim(in: environment, except: lane.silentApps)
                         mayBeMore = pushes.count == Self.batchSize
-                        let leaving = pushes.filter { !$0.isPutOff }
-                        if !leaving.isEmpty {
-                            let number = batches.begin(leaving.map(\.app))
-                            group.addTask {
-                                await sendLogging(leaving)
-                                return .ended(batch: number)
-                            }
-                            group.addTask {
-                                try? await Task.sleep(for: Self.patience)  // throws only when cancelled
-                                return .late(batch: number)
-                            }
-                        }
+                        guard !pushes.isEmpty else { continue }
+                        let number = lane.begin(pushes.map(\.app))
+                        group.addTask { await send(pushes, as: number, of: lane) }
                     } catch {
                         room.logger.failed("cannot take pushes", error)
-                    }
-                    while batches.areFull, let step = await group.next() {
-                        switch step {
-                        case .ended(let batch): batches.end(batch)
-                        case .late(let batch): batches.isLate(batch)
-                        }
                     }
                 }
             }
@@ -76,7 +55,7 @@ struct PushQueue: Service, CustomStringConvertible {
         }
     }
 
-    /// Takes what is due, up to one batch. It puts off the pushes of `silentApps`.
+    /// Takes what is due, up to one batch, and nothing of `silentApps`.
     func claim(in environment: APNSEnvironment, except silentApps: [BundleID] = []) async throws -> [QueuedPush] {
         try await QueuedPush.claim(
             Self.batchSize,
@@ -85,6 +64,19 @@ struct PushQueue: Service, CustomStringConvertible {
             for: QueuedPush.lease(room.settings),
             from: room.database
         )
+    }
+
+    /// Sends a batch. After ``patience`` it gives its place to another one.
+    private func send(_ pushes: [QueuedPush], as number: Int, of lane: PushLane) async {
+        await withDiscardingTaskGroup { group in
+            group.addTask {
+                try? await Task.sleep(for: patience)  // throws only when cancelled
+                if !Task.isCancelled { lane.isLate(number) }
+            }
+            await sendLogging(pushes)
+            group.cancelAll()
+        }
+        lane.end(number)
     }
 
     private func sendLogging(_ pushes: [QueuedPush]) async {
@@ -116,11 +108,13 @@ struct PushQueue: Service, CustomStringConvertible {
     }
 
     /// If sending is halted and its next probe is due, a few pushes leave as the probe, because an app may send no
-    /// others.
+    /// others. They go to different tokens: else one bad token might be all that the probe meets.
     private func probe(_ scope: HaltScope, _ pushes: [QueuedPush]) async throws {
         guard let halt = pushes.first?.halt, try await room.halts.takeProbe(scope, halt) else { return }
         do {
-            try await sendAll(Array(pushes.prefix(SendingHalt.probeSize)))
+            var tokens: Set<PushToken> = []
+            let different = pushes.filter { tokens.insert($0.token).inserted }
+            try await sendAll(Array(different.prefix(SendingHalt.probeSize)))
         } catch {
             _ = try await room.halts.endProbe(scope, halt)
             throw error
@@ -146,7 +140,7 @@ struct PushQueue: Service, CustomStringConvertible {
             let identity = try await room.signing.identity(of: push.app, push.environment)
             let answer = await room.send(
                 Pass(push, identity),
-                to: .tokens(TokenBuffer([push.token]), devices: push.deviceKey.map { [$0] } ?? []),
+                to: .tokens(TokenBuffer([push.token]), devices: [push.destinationKey]),
                 slot: nil
             )
             let outcome = answer.single

@@ -12,7 +12,8 @@ import Store
 struct Pass: Sendable {
     /// Where a pass goes.
     enum Destinations: Sendable {
-        /// `devices` are the keys of the devices of the tokens, in their order; empty if they are not known.
+        /// `devices` are the keys of the devices of the tokens, in their order. An ordinary push has its
+        /// ``QueuedPush/destinationKey`` instead.
         case tokens(TokenBuffer, devices: [Int64])
         /// The channel of an activity. It is one push, and its answer is one.
         case channel(APNSChannelID, ChannelStorage)

@@ -3,7 +3,8 @@
 ///
 /// A wrong key, host or topic makes APNs reject every token; a registry that is merely old has a few bad ones. Dead
 /// tokens (410) are no rejections: after an activity they come by the thousands. Only the last rejection of a device
-/// counts: one phone that keeps reporting new wrong tokens does not make a mass.
+/// counts: one phone that keeps reporting new wrong tokens does not make a mass. A token without a known device counts
+/// like a device, so many pushes to one wrong token make none, either.
 package struct AnswerWatch: Sendable {
     /// How long answers count.
     package static let window = Duration.seconds(60)
@@ -57,8 +58,8 @@ package struct AnswerWatch: Sendable {
     package init() {}
 
     /// Takes in answers. Returns the counts of the window if sending must halt. The count is of all answers. `devices`
-    /// are the known devices that were rejected, each once or more. The second is that of any clock that only moves
-    /// forward.
+    /// are the known devices that were rejected, each once or more, and negative numbers for tokens without a device.
+    /// The second is that of any clock that only moves forward.
     package mutating func observe(_ count: Count, of devices: [Int64] = [], at second: Int64) -> Count? {
         letGo(before: second)
         if recent.last?.second != second { recent.append(Moment(second: second)) }
@@ -107,6 +108,8 @@ package struct AnswerWatch: Sendable {
         /// Tokens are taken again.
         case good
         case bad
+        /// One token was rejected, which may be the only bad one.
+        case unclear
         /// APNs has answered nothing: there was nothing to send, or it cannot be reached.
         case none
     }
@@ -117,7 +120,8 @@ package struct AnswerWatch: Sendable {
         let count = total
         forget()
         if count.answers == 0 { return .none }
-        return count.isBad ? .bad : .good
+        if !count.isBad { return .good }
+        return count.rejections == 1 ? .unclear : .bad
     }
 
     /// Sending was halted or resumed: earlier counts say nothing any more.

@@ -60,7 +60,8 @@ package final class SendingHalts: Sendable {
 
     // MARK: Watching
 
-    /// Answers came; halts if there are too many rejections. `devices` are those that were rejected, as far as known.
+    /// Answers came; halts if there are too many rejections. `devices` are those that were rejected, and negative
+    /// numbers for tokens without a device.
     package func observe(_ count: AnswerWatch.Count, of devices: [Int64], in scope: HaltScope) async {
         let second = uptime().components.seconds
         let excess = places.withLock { $0[scope, default: Place()].watch.observe(count, of: devices, at: second) }
@@ -210,16 +211,24 @@ package final class SendingHalts: Sendable {
         case .bad:
             logger.warning("tokens are still rejected", metadata: Self.metadata(scope))
             return false
+        case .unclear:
+            logger.warning("a token is still rejected", metadata: Self.metadata(scope))
+            try await forgetProbe(scope, halt, next: AnswerWatch.pause(afterProbes: halt.probes))
+            return false
         case .none:
-            // It has told nothing, so it does not count.
-            _ = try await database.execute(
-                """
-                UPDATE sending_halts SET probes = \(Int16(clamping: halt.probes)), probe_at = clock_timestamp() + interval '5 seconds'
-                WHERE bundle_id = \(scope.app.rawValue) AND environment = \(scope.environment.rawValue)::apns_environment
-                """
-            )
+            try await forgetProbe(scope, halt, next: .seconds(5))
             return false
         }
+    }
+
+    /// A probe has told nothing, so it does not count. The next one comes after `pause`.
+    private func forgetProbe(_ scope: HaltScope, _ halt: SendingHalt, next pause: Duration) async throws {
+        _ = try await database.execute(
+            """
+            UPDATE sending_halts SET probes = \(Int16(clamping: halt.probes)), probe_at = clock_timestamp() + \(pause)
+            WHERE bundle_id = \(scope.app.rawValue) AND environment = \(scope.environment.rawValue)::apns_environment
+            """
+        )
     }
 
     // MARK: Telling

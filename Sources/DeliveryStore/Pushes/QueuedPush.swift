@@ -22,10 +22,12 @@ package struct QueuedPush: Sendable {
     package let failures: Int
     /// Its deadline has passed.
     package let isOver: Bool
-    /// It is not to leave now, because its app is silent.
-    package let isPutOff: Bool
     /// Set where sending is halted.
     package let halt: SendingHalt?
+
+    /// Tells its destination from others when rejections are counted: the key of the device, or else a number of the
+    /// token. That one is negative, which no key is, and another in every process.
+    package var destinationKey: Int64 { deviceKey ?? (Int64(token.hashValue) | .min) }
 
     /// Where a halt stops it.
     package var scope: HaltScope { HaltScope(app: app, environment: environment) }
@@ -50,7 +52,7 @@ extension QueuedPush {
     /// Takes pushes that are due in one environment for as long as `lease`, the longest due first. The result includes
     /// pushes that cannot leave, because sending is halted and no probe is due. Those are put off past the next probe,
     /// as ``SendingHalt/wait(jitter:)`` does, so that a crowd of them is seldom met. Whoever lifts the halt frees them
-    /// (``freeing(_:afterLeaseOf:limit:)``). The pushes of silent apps are put off for a few seconds.
+    /// (``freeing(_:afterLeaseOf:limit:)``). The pushes of silent apps are left as they are.
     package static func claim(
         _ limit: Int,
         in environment: APNSEnvironment,
@@ -68,27 +70,62 @@ extension QueuedPush {
         except silentApps: [BundleID],
         for lease: Duration
     ) -> Query {
+        let taken =
+            silentApps.isEmpty
+            ? oldest(limit, in: environment) : oldest(limit, in: environment, except: silentApps)
+        return """
+            WITH taken AS MATERIALIZED (
+                \(part: taken)
+            ), due AS MATERIALIZED (
+                SELECT t.push_key, t.deadline <= clock_timestamp() AS is_over, h.probes,
+                       h.probe_at - clock_timestamp() AS probe_in
+                FROM taken AS t LEFT JOIN sending_halts AS h USING (bundle_id, environment)
+            )
+            UPDATE pushes AS p
+            SET due_at = clock_timestamp() + CASE
+                WHEN NOT due.is_over AND due.probe_in > interval '0' THEN least(
+                    least(greatest(due.probe_in, interval '1 second'), \(SendingHalt.longestWait)) * (1 + random()),
+                    p.deadline - clock_timestamp()
+                ) ELSE \(lease) END
+            FROM due WHERE p.push_key = due.push_key AND p.push_key = ANY (ARRAY(SELECT push_key FROM due))
+            RETURNING p.push_key, p.push_id::text, p.apns_id::text, p.bundle_id, p.environment::text, p.device_key, p.token,
+                      p.push_type, p.priority, p.expiration, p.collapse_id, p.body, p.failures, due.is_over,
+                      due.probes, due.probe_in
+            """
+    }
+
+    /// Locks the pushes that are longest due.
+    private static func oldest(_ limit: Int, in environment: APNSEnvironment) -> Query {
         """
-        WITH due AS MATERIALIZED (
-            SELECT p.push_key, p.deadline <= clock_timestamp() AS is_over, h.probes,
-                   h.probe_at - clock_timestamp() AS probe_in,
-                   p.deadline > clock_timestamp() AND p.bundle_id = ANY(\(silentApps.map(\.rawValue))) AS is_put_off
-            FROM pushes AS p LEFT JOIN sending_halts AS h USING (bundle_id, environment)
-            WHERE p.due_at <= now() AND p.environment = \(environment.rawValue)::apns_environment
-            ORDER BY p.due_at LIMIT \(limit) FOR NO KEY UPDATE OF p SKIP LOCKED
-        )
-        UPDATE pushes AS p
-        SET due_at = clock_timestamp() + CASE
-            WHEN due.is_put_off THEN least(interval '3 seconds' * (1 + random()), p.deadline - clock_timestamp())
-            WHEN NOT due.is_over AND due.probe_in > interval '0' THEN least(
-                least(greatest(due.probe_in, interval '1 second'), \(SendingHalt.longestWait)) * (1 + random()),
-                p.deadline - clock_timestamp()
-            ) ELSE \(lease) END
-        FROM due WHERE p.push_key = due.push_key
-        RETURNING p.push_key, p.push_id::text, p.apns_id::text, p.bundle_id, p.environment::text, p.device_key, p.token,
-                  p.push_type, p.priority, p.expiration, p.collapse_id, p.body, p.failures, due.is_over, due.is_put_off,
-                  due.probes, due.probe_in
+        SELECT push_key, bundle_id, environment, deadline FROM pushes
+        WHERE due_at <= now() AND environment = \(environment.rawValue)::apns_environment
+        ORDER BY due_at LIMIT \(limit) FOR NO KEY UPDATE SKIP LOCKED
         """
+    }
+
+    /// Locks due pushes of other apps than the silent ones, without reading theirs. First comes the app with the push
+    /// that is longest due. Only `pushes_by_app` has the order that the comparisons of rows ask for. So the server does
+    /// not look for the pushes of one app among those of all.
+    private static func oldest(_ limit: Int, in environment: APNSEnvironment, except silentApps: [BundleID]) -> Query {
+        let due: Query = """
+            (p.bundle_id, p.environment, p.due_at)
+            BETWEEN (a.bundle_id, \(environment.rawValue)::apns_environment, timestamptz '-infinity')
+                AND (a.bundle_id, \(environment.rawValue)::apns_environment, now())
+            ORDER BY p.bundle_id, p.environment, p.due_at
+            """
+        return """
+            SELECT p.push_key, p.bundle_id, p.environment, p.deadline
+            FROM (
+                SELECT a.bundle_id FROM apps AS a
+                CROSS JOIN LATERAL (SELECT p.due_at FROM pushes AS p WHERE \(part: due) LIMIT 1) AS oldest
+                WHERE a.bundle_id <> ALL (\(silentApps.map(\.rawValue)))
+                ORDER BY oldest.due_at
+            ) AS a CROSS JOIN LATERAL (
+                SELECT p.push_key, p.bundle_id, p.environment, p.deadline FROM pushes AS p
+                WHERE \(part: due) LIMIT \(limit) FOR NO KEY UPDATE SKIP LOCKED
+            ) AS p
+            LIMIT \(limit)
+            """
     }
 
     /// Nil for values that CHECKs and the insertion keep out of the table.
@@ -110,7 +147,6 @@ extension QueuedPush {
         body = try row["body"]
         failures = try row["failures"]
         isOver = try row["is_over"]
-        isPutOff = try row["is_put_off"]
         halt = try SendingHalt(row)
     }
 

@@ -112,6 +112,20 @@ struct AnswerWatchTests {
         #expect(watch.observe(Count(answers: 1, rejections: 1), at: 0) == nil, "what was before is forgotten")
     }
 
+    @Test("A probe that meets one bad token, however often, is no verdict; with two it is bad")
+    func probeOfOneToken() {
+        var watch = AnswerWatch()
+        watch.beginProbe()
+        _ = watch.observe(Count(answers: 10, rejections: 10), of: Array(repeating: -7, count: 10), at: 0)
+        #expect(watch.endProbe() == .unclear)
+        watch.beginProbe()
+        _ = watch.observe(Count(answers: 10, rejections: 1), of: [-7], at: 0)
+        #expect(watch.endProbe() == .good)
+        watch.beginProbe()
+        _ = watch.observe(Count(answers: 2, rejections: 2), of: [-7, 7], at: 0)
+        #expect(watch.endProbe() == .bad)
+    }
+
     @Test("The pause between probes doubles, up to a quarter of an hour")
     func pauses() {
         #expect(

@@ -150,6 +150,7 @@ WATCHER = "DeliveryStore/Halts/AnswerWatch.swift"
 halts.expression("a-fifth-is-a-mass", WATCHER, "rejections * 5 > answers", "rejections * 5 >= answers")
 halts.expression("few-answers-decide", WATCHER, "answers >= AnswerWatch.leastAnswers && isBad", "isBad")
 halts.expression("silent-probe-is-good", WATCHER, "count.answers == 0", "false")
+halts.expression("one-token-is-a-verdict", WATCHER, "count.rejections == 1", "false")
 halts.expression("window-is-endless", WATCHER, "oldest.second <= kept", "false")
 
 answers = Area("answers", "^APNSTransportTests[.].*Answer|^DeliveryTests[.]Exception|^StoreTests[.]OpenOutcome")
