@@ -139,7 +139,7 @@ let package = Package(
                 .embedInCode("V0009_continuations.sql"), .embedInCode("V0010_pending_cards.sql"),
                 .embedInCode("V0011_follower_counts.sql"), .embedInCode("V0012_lighter_follows.sql"),
                 .embedInCode("V0013_sent_with_ring.sql"), .embedInCode("V0014_device_token_states.sql"),
-                .embedInCode("V0015_rejected_device_tokens.sql"),
+                .embedInCode("V0015_rejected_device_tokens.sql"), .embedInCode("V0019_spent_units.sql"),
             ]
         ),
 

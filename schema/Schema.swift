@@ -20,5 +20,6 @@ package enum Schema {
         (13, "sent_with_ring", PackageResources.V0013_sent_with_ring_sql),
         (14, "device_token_states", PackageResources.V0014_device_token_states_sql),
         (15, "rejected_device_tokens", PackageResources.V0015_rejected_device_tokens_sql),
+        (19, "spent_units", PackageResources.V0019_spent_units_sql),
     ]
 }
