@@ -21,6 +21,7 @@ package enum Schema {
         (14, "device_token_states", PackageResources.V0014_device_token_states_sql),
         (15, "rejected_device_tokens", PackageResources.V0015_rejected_device_tokens_sql),
         (16, "signs_of_life", PackageResources.V0016_signs_of_life_sql),
-        (18, "pushes_by_app", PackageResources.V0018_pushes_by_app_sql),
+        (17, "pushes_by_app", PackageResources.V0017_pushes_by_app_sql),
+        (18, "spent_units", PackageResources.V0018_spent_units_sql),
     ]
 }

@@ -84,7 +84,7 @@ struct ChangeToStore: Sendable {
     let activityKey: Int64
     let revision: Revision
     let kind: ChangeKind
-    let contentState: CompactJSON
+    var contentState: CompactJSON
     let urgency: Urgency
     let mustDeliver: Bool
     /// How long after the last push it may leave; nil: at once.

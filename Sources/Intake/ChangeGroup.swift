@@ -255,7 +255,7 @@ private struct IntakeDesk {
         try followers.check(command.type)
         for follower in command.unused { followers.forget(follower) }
         let settled = try command.contentState.map { try followers.settle($0, of: command.activity) }
-        let change: ChangeToStore
+        var change: ChangeToStore
         switch command.body {
         case .update:
             guard let update = try place.update(command, to: settled?.content) else {
@@ -269,8 +269,12 @@ private struct IntakeDesk {
                 return Replayable(place.standingAnswer(to: command, unchanged: false), isReplay: true)
             }
             change = end
+            // The state was measured with its own revision. If it has no room for another digit, it stays as it is.
+            if settled == nil, BodySizes.excess(of: end.contentState, in: Self.combination(of: end, in: place)) != nil {
+                change.contentState = CompactJSON(place.machine.standing.contentState)
+            }
         }
-        try Self.checkSize(of: change, in: place)
+        try BodySizes.check(change.contentState, in: Self.combination(of: change, in: place))
         place.accepted(change)
         keep(place, of: command)
         accepted.append(change)
@@ -293,7 +297,8 @@ private struct IntakeDesk {
         eventTimes[command.activity.key] = place.machine.standing.eventTime
     }
 
-    private static func checkSize(of change: ChangeToStore, in place: Place) throws {
+    /// What the state of a change may be combined with.
+    private static func combination(of change: ChangeToStore, in place: Place) -> BodySizes.Combination {
         let facts = change.command.activity
         var combination = BodySizes.Combination(
             type: facts.typeName,
@@ -305,7 +310,7 @@ private struct IntakeDesk {
             [change.command.alert, place.ridingAlert].compactMap { $0 } + place.openBarrierAlerts
         combination.isEnd = change.kind == .end
         combination.hints = change.command.hints
-        try BodySizes.check(change.contentState, in: combination)
+        return combination
     }
 
     /// What is to be written, in the order in which the foreign keys want it. The newest changes of some activities count

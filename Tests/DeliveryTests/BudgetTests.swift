@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import DeliveryStore
 import Intake
 import JSON
 import OrchestratorTestSupport
@@ -74,6 +75,32 @@ struct BudgetTests {
             #expect(try await send(world, score: 3) { $0.urgency = .critical }.priority == .five)
             try await world.pass(600)
             #expect(try await send(world, score: 4) { $0.urgency = .critical }.priority == .ten)
+        }
+    }
+
+    @Test("A decision reads the units of its window, and not those that were spent before")
+    func oldUnits() async throws {
+        try await withWorld(connections: 1) { world in
+            try await world.start()
+            try await world.follow("d1", token: "aa01", known: 1)
+            try await world.settle()
+            try await world.database.execute(
+                """
+                INSERT INTO budget_ledger (activity_key, class, revision, priority, reason, decided_at)
+                SELECT activity_key, 'ordinary', n, 10, 'critical', now() - interval '2 hours' + n * interval '1 second'
+                FROM activities CROSS JOIN generate_series(101, 3100) AS n
+                """
+            )
+            try await world.update(score: 1) { $0.urgency = .critical }
+            let store = world.orchestrator.deliveryStore
+            let lease = try #require(try await store.segments.claim(limit: 1).first)
+            let activity = try #require(try await world.snapshot(of: lease.activityKey))
+            let change = try #require(try await store.changes.stamped(activity.newest, under: lease))
+            let before = try await world.rowsRead("budget_ledger")
+            let push = PriorityCase(frequent: false, alert: nil)
+            #expect(try await store.ledger.priority(of: change, push, in: activity) == .ten)
+            #expect(try await store.ledger.priority(of: change, push, in: activity) == .ten)
+            #expect(try await world.rowsRead("budget_ledger") - before < 100)
         }
     }
 

@@ -126,6 +126,32 @@ struct RevisionPropertyTests {
         }
     }
 
+    @Test(
+        "An end without a state is taken behind the largest state that fits, also if its revision has a digit more",
+        arguments: [Delivery.tokens, .channel],
+        [Revision(9), 99]
+    )
+    func largestState(delivery: Delivery, revision: Revision) async throws {
+        try await withWorld(policy: { $0.revisionProperty = "score" }) { world in
+            try await world.start(delivery: delivery, alert: nil)
+            if delivery == .tokens { try await world.follow("d1", token: "aa01", known: 1) }
+            try await world.settle()
+            try await world.updateToLargestState(as: revision)
+            #expect(try await world.show().revision == revision)
+            _ = try await world.orchestrator.intake.dryRunEnd(world.app, ActivityID(stored: "final"), EndRequest())
+            #expect(try await world.end().revision == revision + 1)
+            for _ in 1...3 {
+                try await world.pass(5)
+                try await world.settle()
+            }
+            let push = try #require(world.recorder.take().last)
+            #expect(push.event == "end")
+            // The larger number has no room, so the state is the same to the letter.
+            #expect(push.score == revision)
+            #expect(push.bytes.count <= (delivery == .channel ? 5_120 : 4_096))
+        }
+    }
+
     @Test("A dry run shows the revision that the change would get")
     func dryRun() async throws {
         try await withWorld { world in

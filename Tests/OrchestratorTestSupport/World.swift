@@ -169,6 +169,20 @@ package struct World: Sendable {
         return try Accepted(await orchestrator.intake.end(app, ActivityID(stored: id), request, origin: nil).answer)
     }
 
+    /// Updates until the newest revision is this one, and its state the largest that is taken: it has a note of as many
+    /// letters as fit.
+    package func updateToLargestState(as revision: Revision) async throws {
+        for number in 2..<revision { try await update(score: 0) { $0.contentState["note"] = .string("\(number)") } }
+        var length = 6_000
+        while let refused = try await problem({
+            try await update(score: 0) { $0.contentState["note"] = .string(String(repeating: "x", count: length)) }
+        }) {
+            let bytes = try #require(refused.extra["bytes"]?.int64)
+            let limit = try #require(refused.extra["limit"]?.int64)
+            length -= Int(bytes - limit)
+        }
+    }
+
     package func show(_ id: String = "final") async throws -> ActivityResource {
         try await orchestrator.activity(app, ActivityID(stored: id))
     }

@@ -166,9 +166,9 @@ struct RingWalk: Sendable {
         if pass.activity.isProbe || Task.isShuttingDownGracefully { return true }
         let begun = progress.withWindow { $0.begun }
         if let most = pass.mostPushes, begun >= most { return true }
-        // Late joiners do not wait for a whole pass. But there may always be some, so a pass stops for them only after
-        // a full window.
-        return look.hasOtherWork && begun >= pass.windowSize
+        // Late joiners do not wait for a whole pass, nor do those who wait for the place of this worker. But there may
+        // always be some, so a pass stops for them only after a full window.
+        return begun >= pass.windowSize && (look.hasOtherWork || slot?.mustYield == true)
     }
 
     // MARK: Sending

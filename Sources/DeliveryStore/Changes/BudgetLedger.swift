@@ -206,17 +206,19 @@ package struct BudgetLedger: Sendable {
         in activity: ActivitySnapshot,
         for budgetClass: BudgetClass
     ) -> Query {
-        """
-        SELECT count(*) FILTER (
-                   WHERE priority = 10 AND revision <> \(item.revision)
-                   AND decided_at > clock_timestamp() - \(Duration.seconds(activity.policy.budget.windowSeconds))
-               ),
-               max(priority) FILTER (WHERE revision = \(item.revision)),
-               max(reason) FILTER (WHERE revision = \(item.revision)),
-               max(\(unescaped: age)) FILTER (WHERE revision = \(item.revision))
-        FROM budget_ledger
-        WHERE activity_key = \(activity.key) AND class = \(budgetClass.rawValue)::budget_class
-        """
+        let window = Duration.seconds(activity.policy.budget.windowSeconds)
+        return """
+            SELECT (
+                -- The time comes from a subquery, because no index is searched for a time that moves.
+                SELECT count(*) FROM budget_ledger
+                WHERE activity_key = \(activity.key) AND class = \(budgetClass.rawValue)::budget_class
+                  AND priority = 10 AND revision <> \(item.revision)
+                  AND decided_at > (SELECT clock_timestamp() - \(window))
+            ), priority, reason, \(unescaped: age)
+            FROM (VALUES (1)) AS one LEFT JOIN budget_ledger
+                ON activity_key = \(activity.key) AND class = \(budgetClass.rawValue)::budget_class
+               AND revision = \(item.revision)
+            """
     }
 
     /// An SQL expression: how long ago it was decided, in seconds (``GivenPriority/age``).

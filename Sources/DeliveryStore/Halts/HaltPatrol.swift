@@ -61,6 +61,8 @@ struct HaltPatrol: Service, CustomStringConvertible {
                   AND a.bundle_id = h.bundle_id AND a.environment = h.environment
                 ORDER BY g.due_at LIMIT 1
             ) AS ring ON true
+            -- They are woken in one transaction, so in the order in which everybody locks segments.
+            ORDER BY 3
             """
         )
         var halted: Set<HaltScope> = []

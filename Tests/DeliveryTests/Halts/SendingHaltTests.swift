@@ -64,6 +64,38 @@ struct SendingHaltTests {
         }
     }
 
+    @Test("Rings are woken for the probes of several halts in the order of their activities")
+    func wakingOrder() async throws {
+        try await withWorld { world in
+            try await world.addSandbox()
+            try await world.start()
+            try await world.start("other") { $0.environment = .sandbox }
+            try await world.database.execute("UPDATE segments SET due_at = now()")
+            // The row of the later activity comes first.
+            for environment in ["sandbox", "production"] {
+                try await world.database.execute(
+                    """
+                    INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
+                    VALUES (\(world.app.rawValue), \(environment)::apns_environment, now(), 1, 1, now())
+                    """
+                )
+            }
+            let first = try #require(try await world.number("SELECT min(activity_key) FROM segments"))
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                try await world.database.withTransaction { connection in
+                    _ = try await connection.query("SELECT FROM segments WHERE activity_key = \(first) FOR UPDATE")
+                    group.addTask { try await HaltPatrol(room: world.orchestrator.deliveryStore).look() }
+                    try await world.someoneWaits()
+                    let others = try await connection.query(
+                        "SELECT 1 FROM segments WHERE activity_key <> \(first) FOR UPDATE SKIP LOCKED"
+                    )
+                    #expect(others.count == 1)
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
     @Test(
         "A probe that is accepted lets sending go on; tokens that were rejected on the way are tried again, all get the newest"
     )

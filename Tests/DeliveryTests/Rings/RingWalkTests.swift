@@ -1,10 +1,12 @@
 import APITypes
 import ActivityModel
+import DeliveryStore
 import OrchestratorTestSupport
 import Postgres
 import Testing
 
 @testable import Delivery
+@testable import Orchestrator
 
 @Suite("A walk along a long ring", .timeLimit(.minutes(3)))
 struct RingWalkTests {
@@ -79,6 +81,23 @@ struct RingWalkTests {
             let place = try #require(pushes.firstIndex { $0.destination == "bb01" })
             #expect(place < count)
             #expect(pushes.count == count + 1)
+        }
+    }
+
+    @Test("A worker that has lost its slot sends a full window and gives its ring back, due behind the others")
+    func lostSlot() async throws {
+        try await withUpdateToSend(to: 2 * RingWalk.batchSize) { world, count in
+            let store = world.orchestrator.deliveryStore
+            let slots = WorkerSlots(1, wakeUps: store.wakeUps)
+            let slot = slots.take(holding: 1)
+            slot.move(1)
+            for _ in 0..<3 { slots.takeBackSilent() }
+            #expect(slot.mustYield)
+            let lease = try #require(try await store.segments.claim(limit: 1).first)
+            await SegmentWorker(room: world.orchestrator.delivery, slot: slot, lease: lease).run()
+            #expect(world.recorder.take().count == RingWalk.batchSize)
+            try await world.settle()
+            #expect(world.recorder.take().count == count - RingWalk.batchSize)
         }
     }
 

@@ -175,6 +175,18 @@ struct ScheduleTests {
         }
     }
 
+    @Test("A scheduled end is taken behind the largest state that fits, also if its revision has a digit more")
+    func largestState() async throws {
+        try await withWorld(policy: { $0.revisionProperty = "score" }) { world in
+            try await world.start(alert: nil) { $0.endsAt = Self.later }
+            try await world.updateToLargestState(as: 9)
+            try await world.runSchedules()
+            #expect(try await world.show().state == .ended)
+            #expect(try await world.show().revision == 10)
+            #expect(try await world.word("SELECT state::text FROM schedules") == "done")
+        }
+    }
+
     @Test("A scheduled change is judged again when due, and fails with the word of what refused it")
     func failure() async throws {
         try await withWorld { world in
