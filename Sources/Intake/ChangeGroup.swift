@@ -125,6 +125,7 @@ private struct IntakeDesk {
             update.force = request.force
             update.eventTime = request.eventTime?.microseconds
             update.at = command.at?.unixSeconds
+            update.isScheduled = command.scheduleID != nil
             switch machine.update(update, now: now) {
             case .accept(let revision, let timestamp):
                 return ChangeToStore(

@@ -47,6 +47,8 @@ extension ActivityStateMachine {
         package var eventTime: Int64?
         /// When it is to be accepted, if that is to come.
         package var at: Timestamp?
+        /// Whether it was accepted earlier, to be run now. Then a time in the future does not refuse it any more.
+        package var isScheduled = false
 
         /// An update that only brings a content state.
         package init(contentState: JSONValue) { self.contentState = contentState }
@@ -71,8 +73,14 @@ extension ActivityStateMachine {
     /// Handles a request for an update.
     package mutating func update(_ update: Update, now: Timestamp) -> UpdateAction {
         if state == .ended { return .refuseEnded }
-        if let eventTime = update.eventTime {
-            if Self.isFuture(eventTime, at: max(now, update.at ?? now)) { return .refuseFutureEvent }
+        let time = max(now, update.at ?? now)
+        var eventTime = update.eventTime
+        if let claimed = eventTime, Self.isFuture(claimed, at: time) {
+            guard update.isScheduled else { return .refuseFutureEvent }
+            // Run early by hand. Later updates are measured against a time that comes soon.
+            eventTime = (time + Self.maximumEventLead) * 1_000_000
+        }
+        if let eventTime {
             if let newest = standing.eventTime, eventTime < newest { return .refuseLateEvent(newest: newest) }
         }
         let isUnchanged = !update.hasAlert && !update.force && update.contentState == standing.contentState
@@ -80,7 +88,7 @@ extension ActivityStateMachine {
             guard open < Self.maximumOpenBarriers else { return .refuseTooManyMustDeliver }
             standing.openBarriers = open + 1
         }
-        standing.eventTime = update.eventTime ?? standing.eventTime
+        standing.eventTime = eventTime ?? standing.eventTime
         guard !isUnchanged else { return .unchanged(revision: standing.revision) }
         let stamp = add(update.contentState, now: now)
         return .accept(revision: standing.revision, timestamp: stamp)

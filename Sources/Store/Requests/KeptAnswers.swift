@@ -157,8 +157,8 @@ package struct KeptAnswers<Answer: APIAnswer> {
         let keys = new.map(\.key)
         return forgetting + [
             """
-            INSERT INTO idempotency_keys (scope, body_sha256, status, answer, uncounted)
-            SELECT k.scope, k.hash, k.status, k.answer, k.uncounted
+            INSERT INTO idempotency_keys (scope, body_sha256, status, answer, created_at, uncounted)
+            SELECT k.scope, k.hash, k.status, k.answer, clock_timestamp(), k.uncounted
             FROM \(rows: [
                 .each("scope", keys.map(\.scope)),
                 .each("hash", keys.map(\.bodyHash)),

@@ -57,8 +57,8 @@ package struct KeptProgress<Answer: APIAnswer>: Sendable {
         let status: Int16 = isComplete ? 202 : Self.continues
         _ = try await connection.query(
             """
-            INSERT INTO idempotency_keys (scope, body_sha256, status, answer, uncounted)
-            VALUES (\(key.scope), \(bodyHash), \(status), \(answer.json.text)::json, \(uncounted))
+            INSERT INTO idempotency_keys (scope, body_sha256, status, answer, created_at, uncounted)
+            VALUES (\(key.scope), \(bodyHash), \(status), \(answer.json.text)::json, clock_timestamp(), \(uncounted))
             ON CONFLICT (scope) DO UPDATE
             SET body_sha256 = EXCLUDED.body_sha256, status = EXCLUDED.status, answer = EXCLUDED.answer,
                 uncounted = EXCLUDED.uncounted, created_at = clock_timestamp()
