@@ -261,6 +261,29 @@ struct PushQueueTests {
         }
     }
 
+    @Test(
+        "A late answer does nothing to the token of a device that has moved to the other environment with it",
+        arguments: [PushOutcome.badToken, .unregistered(at: 4_000_000_000_000)]
+    )
+    func lateAnswerOfEnvironment(answer: PushOutcome) async throws {
+        try await withWorld { world in
+            try await world.addSandbox()
+            try await world.register("phone", deviceToken: "aa01")
+            world.recorder.answer("aa01", with: answer)
+            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
+            let gate = world.recorder.close()
+            async let sending: Void = sendDue(world)
+            await gate.arrivals()
+            try await world.register("phone", deviceToken: "aa01", on: .sandbox)
+            world.recorder.open()
+            try await sending
+            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
+            try await sendDue(world)
+            #expect(world.recorder.take().map(\.environment) == [.production, .sandbox])
+            #expect(try await world.events(.pushSent).count == 1)
+        }
+    }
+
     @Test("A daemon that dies with pushes in its hands leaves them to another")
     func crash() async throws {
         try await withWorld { world in

@@ -52,6 +52,7 @@ struct PushSettlement: Sendable {
             if let outcome = result.outcome, let deviceKey = push.deviceKey,
                 let failure = DeviceTokens.Failure(
                     deviceKey: deviceKey,
+                    in: push.environment,
                     token: push.token,
                     outcome.class.consequence
                 )
