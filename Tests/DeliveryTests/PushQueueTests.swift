@@ -242,6 +242,60 @@ struct PushQueueTests {
                 _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
             }
             #expect(next?.code == (reviving ? nil : "no_device_token"))
+            try await world.database.execute("UPDATE pushes SET due_at = clock_timestamp()")
+            try await sendDue(world)
+            #expect(world.recorder.take().map(\.destination) == (reviving ? ["aa01", "aa01"] : []))
+            #expect(try await waiting(world) == 0)
+        }
+    }
+
+    @Test("What waits for a token of a device fails unsent when the token is rejected; other tokens get their pushes")
+    func rejectedMeanwhile() async throws {
+        try await withWorld { world in
+            try await world.register("phone", deviceToken: "aa01")
+            for _ in 1...2 { _ = try await world.orchestrator.intake.push(world.app, request(Self.phone)) }
+            let last: Query = "push_key = (SELECT max(push_key) FROM pushes)"
+            try await world.database.execute(
+                "UPDATE pushes SET due_at = now() + interval '1 hour' WHERE \(part: last)"
+            )
+            world.recorder.answer("aa01", with: .badToken)
+            try await sendDue(world)
+            #expect(world.recorder.take().count == 1)
+            // One that the caller gave, and one that the device had before.
+            try await accept(["aa01", "aa02"], of: world.app, in: world)
+            try await world.database.execute(
+                "UPDATE pushes SET device_key = (SELECT device_key FROM devices) WHERE \(part: last)"
+            )
+            try await world.database.execute("UPDATE pushes SET due_at = clock_timestamp()")
+            try await sendDue(world)
+            #expect(Set(world.recorder.take().map(\.destination)) == ["aa01", "aa02"])
+            #expect(
+                try await world.events(.pushFailed).map { $0.detail["reason"]?.string } == [
+                    "400 BadDeviceToken", "token_rejected",
+                ]
+            )
+            #expect(try await world.events(.pushSent).count == 2)
+            #expect(try await waiting(world) == 0)
+        }
+    }
+
+    @Test("During a halt, what waits for a token that was rejected long before fails, and is no probe")
+    func rejectedBeforeHalt() async throws {
+        try await withWorld { world in
+            try await world.register("phone", deviceToken: "aa01")
+            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
+            _ = try await world.database.pipeline([
+                "UPDATE devices SET token_rejected_at = now() - interval '1 hour'",
+                """
+                INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
+                VALUES (\(world.app.rawValue), 'production', now() - interval '1 minute', 100, 100, now())
+                """,
+            ])
+            try await sendDue(world)
+            #expect(world.recorder.take().isEmpty)
+            #expect(try await waiting(world) == 0)
+            #expect(try await world.number("SELECT probes::int8 FROM sending_halts") == 0)
+            #expect(try await world.events(.pushFailed).map { $0.detail["reason"]?.string } == ["token_rejected"])
         }
     }
 
