@@ -605,7 +605,7 @@ struct PushQueueTests {
         }
     }
 
-    @Test("A probe tries each token once, and one bad token alone is no verdict")
+    @Test("A probe tries each token once; one bad token alone is no verdict, and lets the pause grow later")
     func probeOfOneToken() async throws {
         try await withWorld { world in
             try await accept(Array(repeating: "bb01", count: 20), of: world.app, in: world)
@@ -615,20 +615,29 @@ struct PushQueueTests {
                 VALUES (\(world.app.rawValue), 'production', now(), 100, 100, now())
                 """
             )
+            func becomeDue() async throws {
+                _ = try await world.database.pipeline([
+                    "UPDATE sending_halts SET probe_at = clock_timestamp()",
+                    "UPDATE pushes SET due_at = clock_timestamp()",
+                ])
+            }
             world.recorder.answerAll(with: .badToken)
-            try await sendDue(world)
-            #expect(world.recorder.take().map(\.destination) == ["bb01"])
-            let standing: Query = "SELECT count(*) FROM sending_halts WHERE probes = 0 AND probe_at > now()"
-            #expect(try await world.number(standing) == 1)
+            for (probes, pause) in [(1, 60), (2, 60), (3, 60), (4, 120)] as [(Int64, Int64)] {
+                try await becomeDue()
+                try await sendDue(world)
+                #expect(world.recorder.take().map(\.destination) == ["bb01"])
+                #expect(try await world.number("SELECT probes::int8 FROM sending_halts") == probes)
+                let left = try #require(
+                    try await world.number("SELECT extract(epoch FROM probe_at - now())::int8 FROM sending_halts")
+                )
+                #expect((pause - 30...pause).contains(left))
+            }
 
             world.recorder.answerAll(with: nil)
             world.recorder.answer("bb01", with: .badToken)
             let others = (1...5).map { "aa0\($0)" }
             try await accept(others, of: world.app, in: world)
-            _ = try await world.database.pipeline([
-                "UPDATE sending_halts SET probe_at = clock_timestamp()",
-                "UPDATE pushes SET due_at = clock_timestamp()",
-            ])
+            try await becomeDue()
             try await sendDue(world)
             #expect(Set(world.recorder.take().map(\.destination)) == Set(others + ["bb01"]))
             #expect(try await world.number("SELECT count(*) FROM sending_halts") == 0)
