@@ -227,7 +227,8 @@ package final class SendingHalts: Sendable {
     private func correct(_ scope: HaltScope, probes: Int, pause: Duration) async throws {
         _ = try await database.execute(
             """
-            UPDATE sending_halts SET probes = \(Int16(clamping: min(probes, 1_000))), probe_at = clock_timestamp() + \(pause)
+            UPDATE sending_halts
+            SET probes = \(Int16(clamping: min(probes, 1_000))), probe_at = clock_timestamp() + \(pause)
             WHERE bundle_id = \(scope.app.rawValue) AND environment = \(scope.environment.rawValue)::apns_environment
             """
         )

@@ -24,9 +24,9 @@ extension StartTokenRows {
         }
     }
 
-    /// The statement that stores what APNs says about start tokens for a type, to which starts of an activity were sent. It
-    /// writes an event for each token that is dead. A token that was reported meanwhile is not touched, nor is that of a
-    /// device that has moved to the other environment with it.
+    /// The statement that stores what APNs says about start tokens for a type, to which starts of an activity were
+    /// sent. It writes an event for each token that is dead. A token that was reported meanwhile is not touched, nor is
+    /// that of a device that has moved to the other environment with it.
     package static func failed(
         _ failures: [Failure],
         of typeName: ActivityTypeName,
