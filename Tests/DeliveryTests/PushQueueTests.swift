@@ -242,6 +242,60 @@ struct PushQueueTests {
                 _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
             }
             #expect(next?.code == (reviving ? nil : "no_device_token"))
+            try await world.database.execute("UPDATE pushes SET due_at = clock_timestamp()")
+            try await sendDue(world)
+            #expect(world.recorder.take().map(\.destination) == (reviving ? ["aa01", "aa01"] : []))
+            #expect(try await waiting(world) == 0)
+        }
+    }
+
+    @Test("What waits for a token of a device fails unsent when the token is rejected; other tokens get their pushes")
+    func rejectedMeanwhile() async throws {
+        try await withWorld { world in
+            try await world.register("phone", deviceToken: "aa01")
+            for _ in 1...2 { _ = try await world.orchestrator.intake.push(world.app, request(Self.phone)) }
+            let last: Query = "push_key = (SELECT max(push_key) FROM pushes)"
+            try await world.database.execute(
+                "UPDATE pushes SET due_at = now() + interval '1 hour' WHERE \(part: last)"
+            )
+            world.recorder.answer("aa01", with: .badToken)
+            try await sendDue(world)
+            #expect(world.recorder.take().count == 1)
+            // One that the caller gave, and one that the device had before.
+            try await accept(["aa01", "aa02"], of: world.app, in: world)
+            try await world.database.execute(
+                "UPDATE pushes SET device_key = (SELECT device_key FROM devices) WHERE \(part: last)"
+            )
+            try await world.database.execute("UPDATE pushes SET due_at = clock_timestamp()")
+            try await sendDue(world)
+            #expect(Set(world.recorder.take().map(\.destination)) == ["aa01", "aa02"])
+            #expect(
+                try await world.events(.pushFailed).map { $0.detail["reason"]?.string } == [
+                    "400 BadDeviceToken", "token_rejected",
+                ]
+            )
+            #expect(try await world.events(.pushSent).count == 2)
+            #expect(try await waiting(world) == 0)
+        }
+    }
+
+    @Test("During a halt, what waits for a token that was rejected long before fails, and is no probe")
+    func rejectedBeforeHalt() async throws {
+        try await withWorld { world in
+            try await world.register("phone", deviceToken: "aa01")
+            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
+            _ = try await world.database.pipeline([
+                "UPDATE devices SET token_rejected_at = now() - interval '1 hour'",
+                """
+                INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
+                VALUES (\(world.app.rawValue), 'production', now() - interval '1 minute', 100, 100, now())
+                """,
+            ])
+            try await sendDue(world)
+            #expect(world.recorder.take().isEmpty)
+            #expect(try await waiting(world) == 0)
+            #expect(try await world.number("SELECT probes::int8 FROM sending_halts") == 0)
+            #expect(try await world.events(.pushFailed).map { $0.detail["reason"]?.string } == ["token_rejected"])
         }
     }
 
@@ -258,6 +312,29 @@ struct PushQueueTests {
             world.recorder.open()
             try await sending
             #expect(try await world.word("SELECT encode(device_token, 'hex') FROM devices") == "bb01")
+        }
+    }
+
+    @Test(
+        "A late answer does nothing to the token of a device that has moved to the other environment with it",
+        arguments: [PushOutcome.badToken, .unregistered(at: 4_000_000_000_000)]
+    )
+    func lateAnswerOfEnvironment(answer: PushOutcome) async throws {
+        try await withWorld { world in
+            try await world.addSandbox()
+            try await world.register("phone", deviceToken: "aa01")
+            world.recorder.answer("aa01", with: answer)
+            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
+            let gate = world.recorder.close()
+            async let sending: Void = sendDue(world)
+            await gate.arrivals()
+            try await world.register("phone", deviceToken: "aa01", on: .sandbox)
+            world.recorder.open()
+            try await sending
+            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
+            try await sendDue(world)
+            #expect(world.recorder.take().map(\.environment) == [.production, .sandbox])
+            #expect(try await world.events(.pushSent).count == 1)
         }
     }
 
@@ -528,7 +605,7 @@ struct PushQueueTests {
         }
     }
 
-    @Test("A probe tries each token once, and one bad token alone is no verdict")
+    @Test("A probe tries each token once; one bad token alone is no verdict, and lets the pause grow later")
     func probeOfOneToken() async throws {
         try await withWorld { world in
             try await accept(Array(repeating: "bb01", count: 20), of: world.app, in: world)
@@ -538,20 +615,29 @@ struct PushQueueTests {
                 VALUES (\(world.app.rawValue), 'production', now(), 100, 100, now())
                 """
             )
+            func becomeDue() async throws {
+                _ = try await world.database.pipeline([
+                    "UPDATE sending_halts SET probe_at = clock_timestamp()",
+                    "UPDATE pushes SET due_at = clock_timestamp()",
+                ])
+            }
             world.recorder.answerAll(with: .badToken)
-            try await sendDue(world)
-            #expect(world.recorder.take().map(\.destination) == ["bb01"])
-            let standing: Query = "SELECT count(*) FROM sending_halts WHERE probes = 0 AND probe_at > now()"
-            #expect(try await world.number(standing) == 1)
+            for (probes, pause) in [(1, 60), (2, 60), (3, 60), (4, 120)] as [(Int64, Int64)] {
+                try await becomeDue()
+                try await sendDue(world)
+                #expect(world.recorder.take().map(\.destination) == ["bb01"])
+                #expect(try await world.number("SELECT probes::int8 FROM sending_halts") == probes)
+                let left = try #require(
+                    try await world.number("SELECT extract(epoch FROM probe_at - now())::int8 FROM sending_halts")
+                )
+                #expect((pause - 30...pause).contains(left))
+            }
 
             world.recorder.answerAll(with: nil)
             world.recorder.answer("bb01", with: .badToken)
             let others = (1...5).map { "aa0\($0)" }
             try await accept(others, of: world.app, in: world)
-            _ = try await world.database.pipeline([
-                "UPDATE sending_halts SET probe_at = clock_timestamp()",
-                "UPDATE pushes SET due_at = clock_timestamp()",
-            ])
+            try await becomeDue()
             try await sendDue(world)
             #expect(Set(world.recorder.take().map(\.destination)) == Set(others + ["bb01"]))
             #expect(try await world.number("SELECT count(*) FROM sending_halts") == 0)

@@ -19,7 +19,7 @@ struct StartResultsTests {
         ] as [(PushOutcome?, StartStateMachine.Answer)]
     )
     func meanings(outcome: PushOutcome?, answer: StartStateMachine.Answer) {
-        var results = StartResults(backoff: Backoff())
+        var results = StartResults(backoff: Backoff(), environment: .production)
         #expect(results.meaning(of: outcome) == answer)
         #expect(results.credentialFailure == (outcome == .badKey ? PushOutcome.badKey.words : nil))
     }

@@ -339,6 +339,23 @@ struct StartTests {
         }
     }
 
+    @Test("The late answer to a start does nothing to the token of a device that has moved to the other environment")
+    func movedInFlight() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            world.recorder.answer("5a01", with: .badToken)
+            try await world.start(to: World.devices("d1"))
+            let gate = world.recorder.close()
+            async let walk: Void = world.settle()
+            await gate.arrivals()
+            try await world.register("d1", token: "5a01", on: .sandbox)
+            world.recorder.open()
+            try await walk
+            #expect(world.recorder.take().count == 1)
+            #expect(try await world.word("SELECT state::text FROM start_tokens") == "live")
+        }
+    }
+
     @Test("A registration while a start is under way makes it leave once more if it fails, and not again")
     func renewedOnce() async throws {
         try await withWorld { world in

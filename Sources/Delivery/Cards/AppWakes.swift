@@ -92,7 +92,12 @@ struct AppWakes: Sendable {
             let consequence = exception.outcome.class.consequence
             if consequence == .again(mayHaveArrived: false) { unsent.insert(exception.index) }
             if let token = card.deviceToken,
-                let failure = DeviceTokens.Failure(deviceKey: card.deviceKey, token: token, consequence)
+                let failure = DeviceTokens.Failure(
+                    deviceKey: card.deviceKey,
+                    in: card.environment,
+                    token: token,
+                    consequence
+                )
             {
                 failures.append(failure)
             }

@@ -93,8 +93,8 @@ struct PushQueue: Service, CustomStringConvertible {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (scope, pushes) in Dictionary(grouping: pushes, by: \.scope) {
                 group.addTask {
-                    try await sendAll(pushes.filter { $0.halt == nil || $0.isOver })
-                    let halted = pushes.filter { $0.halt != nil && !$0.isOver }
+                    try await sendAll(pushes.filter { $0.halt == nil || $0.lateRefusal != nil })
+                    let halted = pushes.filter { $0.halt != nil && $0.lateRefusal == nil }
                     if !halted.isEmpty { try await probe(scope, halted) }
                 }
             }
@@ -135,7 +135,7 @@ struct PushQueue: Service, CustomStringConvertible {
     }
 
     private func send(_ push: QueuedPush) async -> PushSettlement.Result {
-        if push.isOver { return PushSettlement.Result(push: push, outcome: nil) }
+        if push.lateRefusal != nil { return PushSettlement.Result(push: push, outcome: nil) }
         do {
             let identity = try await room.signing.identity(of: push.app, push.environment)
             let answer = await room.send(

@@ -12,12 +12,13 @@ import Waiting
 struct PushSettlement: Sendable {
     struct Result: Sendable {
         let push: QueuedPush
-        /// Nil if its deadline had passed.
+        /// Nil if it was not sent (``QueuedPush/lateRefusal``).
         let outcome: PushOutcome?
 
         /// The fate of the push.
         var fate: Fate {
-            guard let outcome else { return .failed(reason: "expired") }
+            if let reason = push.lateRefusal { return .failed(reason: reason) }
+            guard let outcome else { return .again }
             switch outcome.class.consequence {
             case .done: return .sent
             case .refused, .forget, .park: return .failed(reason: outcome.words)
@@ -52,6 +53,7 @@ struct PushSettlement: Sendable {
             if let outcome = result.outcome, let deviceKey = push.deviceKey,
                 let failure = DeviceTokens.Failure(
                     deviceKey: deviceKey,
+                    in: push.environment,
                     token: push.token,
                     outcome.class.consequence
                 )

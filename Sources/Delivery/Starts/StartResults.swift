@@ -28,6 +28,8 @@ struct StartResults: Sendable {
     private typealias Started = (ClaimedStart, mode: String)
 
     let backoff: Backoff
+    /// Where the starts are sent.
+    let environment: APNSEnvironment
     private var answers: [Answered] = []
     private var started: [Started] = []
     private var failedTokens: [StartTokenRows.Failure] = []
@@ -35,8 +37,9 @@ struct StartResults: Sendable {
     /// Why no push of this app leaves at all, in APNs' words.
     private(set) var credentialFailure: String?
 
-    init(backoff: Backoff) {
+    init(backoff: Backoff, environment: APNSEnvironment) {
         self.backoff = backoff
+        self.environment = environment
     }
 
     /// Takes the answer to a start; nil for one that APNs accepted.
@@ -78,6 +81,7 @@ struct StartResults: Sendable {
         if let outcome, let token = start.deviceToken,
             let failure = DeviceTokens.Failure(
                 deviceKey: start.deviceKey,
+                in: environment,
                 token: token,
                 outcome.class.consequence
             )
@@ -117,7 +121,7 @@ struct StartResults: Sendable {
         if !failedDeviceTokens.isEmpty { first.append(DeviceTokens.failed(failedDeviceTokens)) }
         // Judged before the look: whether a start is tried again depends on the tokens that are left.
         if !failedTokens.isEmpty {
-            first.append(StartTokenRows.failed(failedTokens, of: activity.typeName, in: activity.key))
+            first.append(StartTokenRows.failed(failedTokens, of: activity.typeName, in: activity.key, environment))
         }
         // All of them, so that starts are locked in the order of their keys, as everybody locks them.
         if !unclear.isEmpty { first.append(look(answers, activity)) }

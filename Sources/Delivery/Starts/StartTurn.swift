@@ -222,7 +222,7 @@ struct StartTurn: Sendable {
         _ content: Content,
         until end: Duration
     ) async throws -> TurnResult {
-        var results = StartResults(backoff: room.settings.backoff)
+        var results = StartResults(backoff: room.settings.backoff, environment: activity.environment)
         let groups = Dictionary(grouping: batch.starts) { Group(capability: $0.capability, isQuiet: $0.isContinuation) }
         for (group, members) in groups {
             let content = group.isQuiet ? content.quiet : content

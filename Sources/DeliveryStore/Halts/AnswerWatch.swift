@@ -134,4 +134,8 @@ package struct AnswerWatch: Sendable {
     package static func pause(afterProbes probes: Int) -> Duration {
         min(window * (1 << min(probes, 10)), .seconds(900))
     }
+
+    /// How long to wait if the last of a number of probes was unclear. It grows three probes later: one bad token
+    /// hardly delays the others, and where each probe meets another bad one, the probes become rare.
+    package static func pause(afterUnclearProbes probes: Int) -> Duration { pause(afterProbes: max(probes - 3, 0)) }
 }

@@ -213,19 +213,22 @@ package final class SendingHalts: Sendable {
             return false
         case .unclear:
             logger.warning("a token is still rejected", metadata: Self.metadata(scope))
-            try await forgetProbe(scope, halt, next: AnswerWatch.pause(afterProbes: halt.probes))
+            let probes = halt.probes + 1
+            try await correct(scope, probes: probes, pause: AnswerWatch.pause(afterUnclearProbes: probes))
             return false
         case .none:
-            try await forgetProbe(scope, halt, next: .seconds(5))
+            // It does not count.
+            try await correct(scope, probes: halt.probes, pause: .seconds(5))
             return false
         }
     }
 
-    /// A probe has told nothing, so it does not count. The next one comes after `pause`.
-    private func forgetProbe(_ scope: HaltScope, _ halt: SendingHalt, next pause: Duration) async throws {
+    /// A probe was not the bad one for which it was taken. The next one comes after `pause`.
+    private func correct(_ scope: HaltScope, probes: Int, pause: Duration) async throws {
         _ = try await database.execute(
             """
-            UPDATE sending_halts SET probes = \(Int16(clamping: halt.probes)), probe_at = clock_timestamp() + \(pause)
+            UPDATE sending_halts
+            SET probes = \(Int16(clamping: min(probes, 1_000))), probe_at = clock_timestamp() + \(pause)
             WHERE bundle_id = \(scope.app.rawValue) AND environment = \(scope.environment.rawValue)::apns_environment
             """
         )

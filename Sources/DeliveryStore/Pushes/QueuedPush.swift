@@ -1,5 +1,6 @@
 package import APNSTransport
 package import ActivityModel
+import Cards
 package import Postgres
 package import Store
 
@@ -20,8 +21,9 @@ package struct QueuedPush: Sendable {
     package let body: [UInt8]
     /// Tries that came to nothing.
     package let failures: Int
-    /// Its deadline has passed.
-    package let isOver: Bool
+    /// Why it fails and is not sent: its deadline has passed (`expired`), or APNs has rejected this token of its device
+    /// since it was accepted (`token_rejected`). Nil: it is to be sent.
+    package let lateRefusal: String?
     /// Set where sending is halted.
     package let halt: SendingHalt?
 
@@ -53,6 +55,8 @@ extension QueuedPush {
     /// pushes that cannot leave, because sending is halted and no probe is due. Those are put off past the next probe,
     /// as ``SendingHalt/wait(jitter:)`` does, so that a crowd of them is seldom met. Whoever lifts the halt frees them
     /// (``freeing(_:afterLeaseOf:limit:)``). The pushes of silent apps are left as they are.
+    ///
+    /// The token of a device may have been rejected after the push was accepted (``lateRefusal``).
     package static func claim(
         _ limit: Int,
         in environment: APNSEnvironment,
@@ -77,27 +81,33 @@ extension QueuedPush {
             WITH taken AS MATERIALIZED (
                 \(part: taken)
             ), due AS MATERIALIZED (
-                SELECT t.push_key, t.deadline <= clock_timestamp() AS is_over, h.probes,
-                       h.probe_at - clock_timestamp() AS probe_in
+                SELECT t.push_key, h.probes, h.probe_at - clock_timestamp() AS probe_in,
+                       CASE WHEN t.deadline <= clock_timestamp() THEN 'expired'
+                            WHEN own.is_rejected THEN 'token_rejected' END AS late_refusal
                 FROM taken AS t LEFT JOIN sending_halts AS h USING (bundle_id, environment)
+                LEFT JOIN LATERAL (
+                    SELECT d.device_token = t.token AND d.environment = t.environment
+                           AND \(unescaped: UsableToken.ofDevice) IS NULL AS is_rejected
+                    FROM devices AS d WHERE d.device_key = t.device_key OFFSET 0
+                ) AS own ON true
             )
             UPDATE pushes AS p
             SET due_at = clock_timestamp() + CASE
-                WHEN NOT due.is_over AND due.probe_in > interval '0' THEN least(
+                WHEN due.late_refusal IS NULL AND due.probe_in > interval '0' THEN least(
                     least(greatest(due.probe_in, interval '1 second'), \(SendingHalt.longestWait)) * (1 + random()),
                     p.deadline - clock_timestamp()
                 ) ELSE \(lease) END
             FROM due WHERE p.push_key = due.push_key AND p.push_key = ANY (ARRAY(SELECT push_key FROM due))
             RETURNING p.push_key, p.push_id::text, p.apns_id::text, p.bundle_id, p.environment::text, p.device_key, p.token,
-                      p.push_type, p.priority, p.expiration, p.collapse_id, p.body, p.failures, due.is_over,
-                      due.probes, due.probe_in
+                      p.push_type, p.priority, p.expiration, p.collapse_id, p.body, p.failures,
+                      due.late_refusal, due.probes, due.probe_in
             """
     }
 
     /// Locks the pushes that are longest due.
     private static func oldest(_ limit: Int, in environment: APNSEnvironment) -> Query {
         """
-        SELECT push_key, bundle_id, environment, deadline FROM pushes
+        SELECT push_key, bundle_id, environment, device_key, token, deadline FROM pushes
         WHERE due_at <= now() AND environment = \(environment.rawValue)::apns_environment
         ORDER BY due_at LIMIT \(limit) FOR NO KEY UPDATE SKIP LOCKED
         """
@@ -114,14 +124,14 @@ extension QueuedPush {
             ORDER BY p.bundle_id, p.environment, p.due_at
             """
         return """
-            SELECT p.push_key, p.bundle_id, p.environment, p.deadline
+            SELECT p.push_key, p.bundle_id, p.environment, p.device_key, p.token, p.deadline
             FROM (
                 SELECT a.bundle_id FROM apps AS a
                 CROSS JOIN LATERAL (SELECT p.due_at FROM pushes AS p WHERE \(part: due) LIMIT 1) AS oldest
                 WHERE a.bundle_id <> ALL (\(silentApps.map(\.rawValue)))
                 ORDER BY oldest.due_at
             ) AS a CROSS JOIN LATERAL (
-                SELECT p.push_key, p.bundle_id, p.environment, p.deadline FROM pushes AS p
+                SELECT p.push_key, p.bundle_id, p.environment, p.device_key, p.token, p.deadline FROM pushes AS p
                 WHERE \(part: due) LIMIT \(limit) FOR NO KEY UPDATE SKIP LOCKED
             ) AS p
             LIMIT \(limit)
@@ -146,7 +156,7 @@ extension QueuedPush {
         collapseID = try row["collapse_id"]
         body = try row["body"]
         failures = try row["failures"]
-        isOver = try row["is_over"]
+        lateRefusal = try row["late_refusal"]
         halt = try SendingHalt(row)
     }
 

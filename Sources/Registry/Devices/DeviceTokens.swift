@@ -9,6 +9,8 @@ package enum DeviceTokens {
     /// A token that APNs did not take.
     package struct Failure: Sendable {
         let deviceKey: Int64
+        /// Where the push was sent.
+        let environment: APNSEnvironment
         let token: PushToken
         /// Whether APNs knows it as dead. Otherwise it is rejected: Tally keeps it and sends no push to it.
         let isDead: Bool
@@ -16,7 +18,12 @@ package enum DeviceTokens {
         let deadAt: Int64?
 
         /// Nil if the answer to a push says nothing against its token.
-        package init?(deviceKey: Int64, token: PushToken, _ consequence: Consequence) {
+        package init?(
+            deviceKey: Int64,
+            in environment: APNSEnvironment,
+            token: PushToken,
+            _ consequence: Consequence
+        ) {
             switch consequence {
             case .done, .refused, .again: return nil
             case .forget(let milliseconds):
@@ -27,12 +34,13 @@ package enum DeviceTokens {
                 deadAt = nil
             }
             self.deviceKey = deviceKey
+            self.environment = environment
             self.token = token
         }
     }
 
     /// The statement that stores what APNs says about tokens. It forgets those that are dead. A token that was reported
-    /// meanwhile is not touched.
+    /// meanwhile is not touched, nor is that of a device that has moved to the other environment with it.
     package static func failed(_ failures: [Failure]) -> Query {
         let failures = failures.sorted { $0.deviceKey < $1.deviceKey }
         return """
@@ -41,10 +49,11 @@ package enum DeviceTokens {
                 token_rejected_at = CASE WHEN NOT r.is_dead THEN coalesce(d.token_rejected_at, clock_timestamp()) END,
                 token_contradictions = d.token_contradictions + CASE WHEN \(unescaped: isContradicted) THEN 1 ELSE 0 END
             FROM unnest(
-                \(failures.map(\.deviceKey)), \(failures.map(\.token.bytes)), \(failures.map(\.isDead)),
-                \(failures.map(\.deadAt))
-            ) AS r(device_key, token, is_dead, dead_at)
+                \(failures.map(\.deviceKey)), \(failures.map(\.environment.rawValue)), \(failures.map(\.token.bytes)),
+                \(failures.map(\.isDead)), \(failures.map(\.deadAt))
+            ) AS r(device_key, environment, token, is_dead, dead_at)
             WHERE d.device_key = r.device_key AND d.device_token = r.token
+              AND d.environment = r.environment::apns_environment
               AND d.device_key = ANY(\(failures.map(\.deviceKey)))
             """
     }

@@ -24,12 +24,14 @@ extension StartTokenRows {
         }
     }
 
-    /// The statement that stores what APNs says about start tokens for a type, to which starts of an activity were sent. It
-    /// writes an event for each token that is dead. A token that was reported meanwhile is not touched.
+    /// The statement that stores what APNs says about start tokens for a type, to which starts of an activity were
+    /// sent. It writes an event for each token that is dead. A token that was reported meanwhile is not touched, nor is
+    /// that of a device that has moved to the other environment with it.
     package static func failed(
         _ failures: [Failure],
         of typeName: ActivityTypeName,
-        in activityKey: Int64
+        in activityKey: Int64,
+        _ environment: APNSEnvironment
     ) -> Query {
         let failures = failures.sorted { $0.deviceKey < $1.deviceKey }
         return """
@@ -41,8 +43,10 @@ extension StartTokenRows {
                     \(failures.map(\.deviceKey)), \(failures.map { $0.token?.bytes }),
                     \(failures.map { $0.isDead ? "dead" : "rejected" }), \(failures.map(\.deadAt)), \(failures.map(\.reason))
                 ) AS r(device_key, token, state, dead_at, reason)
+                CROSS JOIN LATERAL (SELECT environment FROM devices WHERE device_key = r.device_key OFFSET 0) AS d
                 WHERE \(unescaped: Query.byKey("t", "r", "device_key"))
                   AND t.type_name = \(typeName.rawValue) AND t.token = r.token
+                  AND d.environment = \(environment.rawValue)::apns_environment
                 RETURNING \(activityKey) AS activity_key, t.device_key, t.state, r.reason
             )
             \(unescaped: EventRows.tokenDeath(of: .start, from: "failed", where: "r.state = 'dead'"))

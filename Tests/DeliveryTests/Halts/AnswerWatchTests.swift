@@ -132,5 +132,9 @@ struct AnswerWatchTests {
             (0...6).map { AnswerWatch.pause(afterProbes: $0).components.seconds } == [60, 120, 240, 480, 900, 900, 900]
         )
         #expect(AnswerWatch.pause(afterProbes: 1_000) == .seconds(900))
+        #expect(
+            (1...8).map { AnswerWatch.pause(afterUnclearProbes: $0).components.seconds }
+                == [60, 60, 60, 120, 240, 480, 900, 900]
+        )
     }
 }

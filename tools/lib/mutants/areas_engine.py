@@ -249,8 +249,11 @@ failures.string("any-report-renews-the-device-token", DEVICE_TOKENS, "coalesce(d
 failures.string("device-token-is-contradicted-for-ever", DEVICE_TOKENS, "AND d.token_contradictions <", "AND -1 <")
 failures.query("rejected-device-token-dies", DEVICE_TOKENS, "r.is_dead AND NOT ", "NOT ")
 failures.string("rejected-device-token-is-used", "Cards/UsableToken.swift", "d.token_rejected_at IS NULL", "true")
+failures.query("waiting-push-to-a-rejected-token-leaves", "DeliveryStore/Pushes/QueuedPush.swift", "WHEN own.is_rejected", "WHEN false")
+failures.query("rejection-stops-pushes-to-other-tokens", "DeliveryStore/Pushes/QueuedPush.swift", "d.device_token = t.token AND ", "")
 failures.string("suspect-device-token-is-not-waited-for", "Cards/UsableToken.swift", " OR EXISTS", " OR NOT EXISTS")
 failures.query("other-device-token-dies", DEVICE_TOKENS, " AND d.device_token = r.token", "")
+failures.query("moved-device-token-dies", DEVICE_TOKENS, "AND d.environment = r.environment::apns_environment", "")
 failures.query("caught-up-forgets-a-new-token", DESTINATION, "AND s.update_token = d.token ", "",
                at="AND s.update_token = d.token AND \\(unescaped: isDue) AND NOT s.leaving")
 failures.query("leaving-card-rides", DESTINATION, " AND NOT s.leaving", "")

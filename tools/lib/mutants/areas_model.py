@@ -151,6 +151,7 @@ halts.expression("a-fifth-is-a-mass", WATCHER, "rejections * 5 > answers", "reje
 halts.expression("few-answers-decide", WATCHER, "answers >= AnswerWatch.leastAnswers && isBad", "isBad")
 halts.expression("silent-probe-is-good", WATCHER, "count.answers == 0", "false")
 halts.expression("one-token-is-a-verdict", WATCHER, "count.rejections == 1", "false")
+halts.expression("one-token-delays-all", WATCHER, "max(probes - 3, 0)", "probes")
 halts.expression("window-is-endless", WATCHER, "oldest.second <= kept", "false")
 
 answers = Area("answers", "^APNSTransportTests[.].*Answer|^DeliveryTests[.]Exception|^StoreTests[.]OpenOutcome")
