@@ -30,7 +30,7 @@ end.expression("event-of-the-future-is-taken", MACHINE, "eventTime / 1_000_000 >
 end.expression("event-of-the-present-is-refused", MACHINE, "eventTime / 1_000_000 > time + maximumEventLead",
                "eventTime / 1_000_000 > time")
 end.expression("event-of-a-schedule-is-measured-now", MACHINE, "max(now, update.at ?? now)", "now")
-end.expression("event-time-is-forgotten", MACHINE, "update.eventTime ?? standing.eventTime", "update.eventTime")
+end.expression("event-time-is-forgotten", MACHINE, "eventTime ?? standing.eventTime", "update.eventTime")
 end.expression("forced-change-is-none", MACHINE, "!update.force", "true")
 end.expression("alert-of-equal-state-is-lost", MACHINE, "!update.hasAlert", "true")
 end.expression("equal-state-is-sent", MACHINE, "update.contentState == standing.contentState", "false")
