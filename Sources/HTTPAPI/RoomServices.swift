@@ -115,7 +115,12 @@ package protocol IntakeService: Sendable {
 
     func putDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> DeviceResource
     /// The same for a ticket. The caller learns nothing about the device, except why a report was ignored.
-    func registerDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> StaleReport?
+    func registerDevice(
+        _ app: BundleID,
+        _ id: DeviceID,
+        _ request: DeviceRequest,
+        by ticket: TicketGrant?
+    ) async throws -> StaleReport?
     /// `ticket`: what the caller has instead of a key.
     func subscribe(
         _ app: BundleID,

@@ -59,7 +59,8 @@ struct SignedTicketTests {
                     user: UserID(stored: "fan"),
                     activities: [ActivityID(stored: "final")],
                     topics: [TopicPattern(stored: "team:*")],
-                    expiresAt: 1_800_003_600
+                    expiresAt: 1_800_003_600,
+                    issuedAt: 1_800_000_000
                 )
         )
     }

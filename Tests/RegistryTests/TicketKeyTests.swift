@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Cryptography
+import Intake
 import JSON
 import Postgres
 import OrchestratorTestSupport
@@ -238,9 +239,44 @@ struct TicketKeyTests {
             let key = try await key(registry, app)
             let text = try await ticket(key, app, on: registry)
             let anonymous = try await ticket(key, app, user: nil, on: registry)
+            // A backend's clock may be ahead.
+            let ahead = try await ticket(key, app, issued: 50, on: registry)
+            #expect(try await reason(ahead, registry) == nil)
+            #expect(try await registry.authenticate(secret: text) != nil)
             try await registry.eraseUser(app, Self.fan)
+            // It was just believed.
+            let refusal = try await problem { _ = try await registry.authenticate(secret: text) }
+            #expect(refusal?.detail.contains("revoked") == true)
             #expect(try await reason(text, registry)?.contains("revoked") == true)
+            #expect(try await reason(ahead, registry)?.contains("revoked") == true)
             #expect(try await reason(anonymous, registry) == nil)
+        }
+    }
+
+    @Test(
+        "A ticket that another daemon still believes registers nobody who is erased",
+        arguments: [false, true]
+    )
+    func staleCache(isKnown: Bool) async throws {
+        try await withRegistry { registry, app in
+            let key = try await key(registry, app)
+            let text = try await ticket(key, app, on: registry)
+            let believed = try #require(try await registry.authenticate(secret: text)?.ticket)
+            let report = DeviceRequest(environment: .production)
+            if isKnown { _ = try await registry.intake.putDevice(app, Self.phone, report) }
+            try await registry.eraseUser(app, Self.fan)
+            let refusal = try await problem {
+                _ = try await registry.intake.registerDevice(app, Self.phone, believed.admit(report), by: believed)
+            }
+            #expect(refusal?.status == 401)
+            #expect(refusal?.detail.contains("revoked") == true)
+            let users = try await registry.database.query("SELECT user_id FROM devices")
+            #expect(try users.decoded(as: String?.self) == (isKnown ? [nil] : []))
+            // Whoever signs in anew has another ticket.
+            let another = try await ticket(key, app, user: "other", on: registry)
+            let other = try #require(try await registry.authenticate(secret: another)?.ticket)
+            _ = try await registry.intake.registerDevice(app, Self.phone, other.admit(report), by: other)
+            #expect(try await registry.device(app, Self.phone).userID == UserID(stored: "other"))
         }
     }
 

@@ -200,6 +200,38 @@ struct TicketTests {
         return false
     }
 
+    @Test(
+        "A signed ticket that is still believed reports no card of somebody who is erased",
+        arguments: [nil, [ActivityID(stored: "final")]] as [[ActivityID]?]
+    )
+    func revokedMeanwhile(activities: [ActivityID]?) async throws {
+        try await withWorld { world in
+            _ = try await world.orchestrator.createTicketKey(world.app, TicketKeyRequest(algorithm: .hs256))
+            try await world.start(to: Audience(allOfType: true))
+            let ticket = TicketGrant(
+                app: world.app,
+                environment: .production,
+                device: Self.phone,
+                user: UserID(stored: "fan"),
+                activities: activities,
+                expiresAt: 4_000_000_000,
+                issuedAt: 1_700_000_000
+            )
+            try await world.orchestrator.eraseUser(world.app, UserID(stored: "fan"))
+            let refusal = try await problem {
+                _ = try await world.orchestrator.intake.subscribe(
+                    world.app,
+                    ActivityID(stored: "final"),
+                    Self.phone,
+                    SubscriptionRequest(.ended, environment: .production),
+                    by: ticket
+                )
+            }
+            #expect(refusal?.status == 401)
+            #expect(try await world.number("SELECT count(*) FROM devices") == 0)
+        }
+    }
+
     private static func ticket(_ world: World, _ device: DeviceID = phone, user: String? = "fan") -> TicketGrant {
         TicketGrant(
             app: world.app,

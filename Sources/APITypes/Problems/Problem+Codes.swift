@@ -191,7 +191,7 @@ extension Problem {
         return Problem(429, Code.tooManyRequests, detail, extra: extra, retryAfter: retryAfter)
     }
 
-    /// 429: `limit` readers already follow events, with this key or in total.
+    /// 429: `limit` readers already follow events: with this key, with keys of this app, with bound keys, or in total.
     package static func tooManyReaders(limit: Int, retryAfter: Int) -> Problem {
         let detail = "\(limit) connections follow events already."
         let extra: JSONObject = ["limit": .number(JSONNumber(limit))]

@@ -15,7 +15,7 @@ extension Route {
                 guard let ticket = call.principal?.ticket else {
                     return .ok(try await intake.putDevice(app, device, request))
                 }
-                let stale = try await intake.registerDevice(app, device, ticket.admit(request))
+                let stale = try await intake.registerDevice(app, device, ticket.admit(request), by: ticket)
                 return .ok(
                     RegistrationReceipt(deviceID: device, stale: stale, receiptSampling: intake.receiptSampling)
                 )

@@ -9,7 +9,7 @@ import Store
 extension Route {
     /// `/v1/events`: a live stream of events, or pages of them for callers that accept `application/json`.
     static func events(_ service: any TallyService, metrics: any MetricsFactory) -> [Route] {
-        let slots = StreamSlots(limit: 1_000, limitPerKey: 100, metrics: metrics)
+        let slots = StreamSlots(.ofDaemon, metrics: metrics)
         let query = paging.union(["bundle_id", "activity_id", "device_id", "kind", "order"])
         return [
             Route(.get, "/v1/events", .scope(.read), query: query) { call in
@@ -25,7 +25,7 @@ extension Route {
                     let order = try call.word("order", EventOrder.self) ?? .oldestFirst
                     return .ok(try await service.record.events(matching: filter, order: order, page))
                 }
-                let slot = try slots.take(for: principal.keyID)
+                let slot = try slots.take(for: principal)
                 let stream = EventStream(
                     service: service,
                     filter: filter,

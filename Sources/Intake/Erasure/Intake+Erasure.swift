@@ -44,5 +44,7 @@ extension Intake {
                 on: connection
             )
         }
+        // Otherwise a ticket that was just used would be good for some seconds more.
+        registry.forgetCallers()
     }
 }

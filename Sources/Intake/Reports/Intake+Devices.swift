@@ -1,6 +1,6 @@
 package import APITypes
 package import ActivityModel
-import Registry
+package import Registry
 
 extension Intake {
     /// Takes what an app reports of its installation; what the report leaves out keeps what is stored.
@@ -22,13 +22,16 @@ extension Intake {
     /// The same for the bearer of a ticket, who gets no facts about the device.
     ///
     /// - Returns: Nil if all of the report was taken, else why not.
-    /// - Throws: 404 for an unknown app.
+    /// - Throws: 404 for an unknown app; 401 for a ticket that was revoked since it was checked.
     package func registerDevice(
         _ app: BundleID,
         _ id: DeviceID,
-        _ request: DeviceRequest
+        _ request: DeviceRequest,
+        by ticket: TicketGrant? = nil
     ) async throws -> StaleReport? {
-        try await accept(ReportedDevice(app: app, id: id, request: request, wantsDevice: false)).stale
+        try await accept(
+            ReportedDevice(app: app, id: id, request: request, ticket: ticket, wantsDevice: false)
+        ).stale
     }
 
     private func accept(_ report: ReportedDevice) async throws -> StoredReport {

@@ -18,8 +18,9 @@ extension Intake {
     /// `ticket`: what the caller has instead of a key. One that names no activities is good for those that its device
     /// or user has a part in (``TicketedCard``).
     ///
-    /// - Throws: 404 for an unknown activity; 403 if the ticket is not for it, whether or not it exists; 422 for a
-    ///   device of the other environment, or for an unknown device without an environment.
+    /// - Throws: 404 for an unknown activity; 403 if the ticket is not for it, whether or not it exists; 401 for one
+    ///   that was revoked since it was checked; 422 for a device of the other environment, or for an unknown device
+    ///   without an environment.
     package func subscribe(
         _ app: BundleID,
         _ activity: ActivityID,
@@ -28,7 +29,7 @@ extension Intake {
         by ticket: TicketGrant? = nil
     ) async throws -> SubscriptionAnswer {
         var card = ReportedCard(app: app, activity: activity, device: device, request: request)
-        if let ticket, ticket.activities == nil { card.ticket = ticket }
+        card.ticket = ticket
         return try (await accept([card]).first ?? .failure(Problem.internalError())).get()
     }
 

@@ -165,7 +165,7 @@ struct ReportGroup {
     /// registration.
     private mutating func findDevices() async throws {
         let ticketed = reports.indices.compactMap { place in
-            reports[place].card.ticket.map { ticket in
+            reports[place].card.openTicket.map { ticket in
                 TicketedCard(
                     place: place,
                     activityKey: reports[place].facts.key,
@@ -175,13 +175,17 @@ struct ReportGroup {
             }
         }
         let admission = ticketed.isEmpty ? [] : [TicketedCard.admission(of: ticketed)]
+        let revocations = RevocationRows.revoked(reports.map(\.card.ticket))
         let finding = DeviceRows.finding(reports.map { ($0.card.deviceName, $0.card.request) })
         let rows = try await connection.pipeline(
-            [.planningOnce, finding, ChannelRows.serving(onChannels)] + admission
+            [.planningOnce, finding, ChannelRows.serving(onChannels)] + admission + revocations
         )
         if !ticketed.isEmpty {
             let good = try TicketedCard.admitted(rows[3])
             for card in ticketed where !good.contains(card.place) { devices[card.place] = .failure(.otherActivity) }
+        }
+        if !revocations.isEmpty, let revoked = rows.last {
+            for place in try RevocationRows.places(revoked) { devices[place] = .failure(.ticketRevoked) }
         }
         let channels = try ChannelRows.serving(rows[2])
         for row in rows[1] {

@@ -12,15 +12,17 @@ struct ReportedCard: Sendable {
     let device: DeviceID
     let request: SubscriptionRequest
     var idempotencyKey: IdempotencyKey?
-    /// The ticket it came with, if that names no activities. Then only somebody with a part in the activity may report.
+    /// The ticket it came with.
     var ticket: TicketGrant?
+    /// The ticket if it names no activities. Then only somebody with a part in the activity may report.
+    var openTicket: TicketGrant? { ticket.flatMap { $0.activities == nil ? $0 : nil } }
 
     var name: ActivityFacts.Name { ActivityFacts.Name(app: app, id: activity) }
     var deviceName: Device { Device(app: app, id: device) }
 
     /// What is answered if the activity cannot be read: the bearer of a ticket is not told that it does not exist.
     func refusal(instead error: any Error) -> any Error {
-        if ticket != nil, let problem = error as? Problem, problem.status == 404 {
+        if openTicket != nil, let problem = error as? Problem, problem.status == 404 {
             Problem.otherActivity
         } else {
             error

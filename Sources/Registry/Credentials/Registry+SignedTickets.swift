@@ -84,9 +84,12 @@ extension Registry {
             try await AuditRows.record(.ticketsRevoked, of: app, person, after: answer.json, on: connection)
             return answer
         }
-        caches.principals.removeAll()
+        forgetCallers()
         return answer
     }
+
+    /// Looks up all callers anew, so that a revocation takes effect on this daemon at once.
+    package func forgetCallers() { caches.principals.removeAll() }
 
     /// Otherwise tickets that are not made yet would be refused, and nothing could take that back.
     private static func checkIsOver(_ time: Instant, on connection: PostgresConnection) async throws {

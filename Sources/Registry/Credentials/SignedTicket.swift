@@ -72,7 +72,8 @@ struct SignedTicket: Sendable {
                 user: try user(),
                 activities: try activities(),
                 topics: try topics(),
-                expiresAt: expiresAt
+                expiresAt: expiresAt,
+                issuedAt: issuedAt
             ),
             issuedAt: issuedAt,
             notBefore: try notBefore()

@@ -14,6 +14,8 @@ package struct TicketGrant: Sendable, Hashable {
     package private(set) var topics: [TopicPattern]?
     /// UNIX seconds of the database's clock.
     package let expiresAt: Timestamp
+    /// `iat` of a ticket that a backend signed. Nil: Tally made it, and nothing revokes it.
+    package private(set) var issuedAt: Timestamp?
 }
 
 // MARK: What it allows

@@ -20,7 +20,7 @@ struct VerifiedTicket: Sendable {
         guard notBefore ?? issuedAt <= latest else { throw .ticketRefused("it is not valid before 'nbf'") }
         // No overflow: it is at most 90 days before `exp`, and a minute after now.
         if let revokedBefore, Instant(unixSeconds: issuedAt) < revokedBefore {
-            throw .ticketRefused("its user or its device is revoked")
+            throw .ticketRevoked
         }
     }
 }

@@ -179,7 +179,7 @@ package struct RegistrationGroup {
     private mutating func find(_ places: [Int]) async throws {
         let asked = places.map { reports[$0] }
         let requests = asked.map(\.request)
-        let rows = try await connection.pipeline([
+        let statements: [Query] = [
             .planningOnce,
             "SELECT bundle_id FROM apps WHERE bundle_id = ANY(\(Set(asked.map(\.app.rawValue)).sorted()))",
             """
@@ -201,14 +201,20 @@ package struct RegistrationGroup {
             ) AS r
             \(unescaped: DeviceRows.held(by: "r"))
             """,
-        ])
+        ]
+        let revocations = RevocationRows.revoked(asked.map(\.ticket))
+        let rows = try await connection.pipeline(statements + revocations)
         let apps = Set(try rows[1].decoded(as: String.self))
         for place in places where !apps.contains(reports[place].app.rawValue) {
             answers[place] = .failure(Problem.notFound("the app"))
         }
+        if !revocations.isEmpty {
+            for index in try RevocationRows.places(rows[3]) { answers[places[index]] = .failure(Problem.ticketRevoked) }
+        }
         for row in rows[2] {
             let index: Int = try row["index"]
             let place = places[index]
+            guard answers[place] == nil else { continue }
             let key: Int64 = try row["device_key"]
             let isStale: Bool = try row["is_stale"]
             if isStale {

@@ -22,6 +22,8 @@ package struct ReportedDevice: Sendable {
     let app: BundleID
     let id: DeviceID
     let request: DeviceRequest
+    /// The ticket it came with, which may be revoked by now.
+    let ticket: TicketGrant?
     var idempotencyKey: IdempotencyKey?
     /// Whether the answer holds all facts about the device.
     let wantsDevice: Bool
@@ -30,12 +32,14 @@ package struct ReportedDevice: Sendable {
         app: BundleID,
         id: DeviceID,
         request: DeviceRequest,
+        ticket: TicketGrant? = nil,
         idempotencyKey: IdempotencyKey? = nil,
         wantsDevice: Bool
     ) {
         self.app = app
         self.id = id
         self.request = request
+        self.ticket = ticket
         self.idempotencyKey = idempotencyKey
         self.wantsDevice = wantsDevice
     }

@@ -210,16 +210,59 @@ struct EventRouteTests {
 
     @Test("A key that holds too many connections is told to wait; one that is let go makes room")
     func slots() throws {
-        let slots = StreamSlots(limit: 3, limitPerKey: 2, metrics: PrometheusMetrics())
-        var taken = [try slots.take(for: "a"), try slots.take(for: "a")]
-        let refusal = #expect(throws: Problem.self) { _ = try slots.take(for: "a") }
+        let limits = StreamSlots.Limits(all: 3, key: 2, app: 3, bound: 3)
+        let slots = StreamSlots(limits, metrics: PrometheusMetrics())
+        var taken = [try slots.take(for: Self.key("a")), try slots.take(for: Self.key("a"))]
+        let refusal = #expect(throws: Problem.self) { _ = try slots.take(for: Self.key("a")) }
         #expect(refusal?.code == "too_many_readers")
         #expect(refusal?.retryAfter != nil)
-        taken.append(try slots.take(for: "b"))
-        #expect(throws: Problem.self) { _ = try slots.take(for: "c") }
+        taken.append(try slots.take(for: Self.key("b")))
+        #expect(throws: Problem.self) { _ = try slots.take(for: Self.key("c")) }
         taken.removeFirst()
-        taken.append(try slots.take(for: "c"))
+        taken.append(try slots.take(for: Self.key("c")))
         #expect(taken.count == 3)
+    }
+
+    private static func key(_ id: String, of app: String? = nil) -> Principal {
+        Principal(keyID: id, scopes: [.read], app: app.map { BundleID(stored: $0) })
+    }
+
+    @Test("The keys of one app share their places, and all bound keys leave some to the operator")
+    func slotsPerApp() throws {
+        let limits = StreamSlots.Limits(all: 6, key: 2, app: 3, bound: 4)
+        let slots = StreamSlots(limits, metrics: PrometheusMetrics())
+        func refused(_ principal: Principal) -> JSONValue? {
+            let refusal = #expect(throws: Problem.self) { _ = try slots.take(for: principal) }
+            return refusal?.extra["limit"]
+        }
+        var taken = try ["a1", "a1", "a2"].map { try slots.take(for: Self.key($0, of: "com.example.a")) }
+        #expect(refused(Self.key("a3", of: "com.example.a")) == 3)
+        taken.append(try slots.take(for: Self.key("b1", of: "com.example.b")))
+        #expect(refused(Self.key("c1", of: "com.example.c")) == 4)
+        taken.append(try slots.take(for: Self.key("operator")))
+        taken.append(try slots.take(for: Self.key("operator")))
+        #expect(refused(Self.key("other")) == 6)
+        taken.removeFirst()
+        taken.append(try slots.take(for: Self.key("a3", of: "com.example.a")))
+        #expect(taken.count == 6)
+    }
+
+    @Test("An app that makes keys without end takes 250 places, all apps 900, and the operator still follows")
+    func manyKeys() throws {
+        let slots = StreamSlots(.ofDaemon, metrics: PrometheusMetrics())
+        var taken: [StreamSlot] = []
+        var sums: [Int] = []
+        for app in ["com.example.a", "com.example.b", "com.example.c", "com.example.d"] {
+            for number in 0..<300 {
+                // One that is refused takes no place.
+                if let slot = try? slots.take(for: Self.key("\(app) \(number)", of: app)) { taken.append(slot) }
+            }
+            sums.append(taken.count)
+        }
+        #expect(sums == [250, 500, 750, 900])
+        for _ in 0..<100 { taken.append(try slots.take(for: Self.key("operator"))) }
+        #expect(taken.count == 1_000)
+        #expect(throws: Problem.self) { _ = try slots.take(for: Self.key("other")) }
     }
 
     @Test("A reader that takes nothing is cut off", .timeLimit(.minutes(1)))

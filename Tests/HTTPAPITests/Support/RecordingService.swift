@@ -248,7 +248,12 @@ final class RecordingService: TallyService, RegistryService, ChannelService, Rec
     func putDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> DeviceResource {
         try reach("putDevice \(app) \(id)")
     }
-    func registerDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> StaleReport? {
+    func registerDevice(
+        _ app: BundleID,
+        _ id: DeviceID,
+        _ request: DeviceRequest,
+        by ticket: TicketGrant?
+    ) async throws -> StaleReport? {
         try done("registerDevice \(app) \(id)")
         return nil
     }
