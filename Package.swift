@@ -141,6 +141,7 @@ let package = Package(
                 .embedInCode("V0013_sent_with_ring.sql"), .embedInCode("V0014_device_token_states.sql"),
                 .embedInCode("V0015_rejected_device_tokens.sql"), .embedInCode("V0016_signs_of_life.sql"),
                 .embedInCode("V0017_pushes_by_app.sql"), .embedInCode("V0018_spent_units.sql"),
+                .embedInCode("V0019_turns_of_webhooks.sql"),
             ]
         ),
 

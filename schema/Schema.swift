@@ -23,5 +23,6 @@ package enum Schema {
         (16, "signs_of_life", PackageResources.V0016_signs_of_life_sql),
         (17, "pushes_by_app", PackageResources.V0017_pushes_by_app_sql),
         (18, "spent_units", PackageResources.V0018_spent_units_sql),
+        (19, "turns_of_webhooks", PackageResources.V0019_turns_of_webhooks_sql),
     ]
 }

@@ -8,9 +8,13 @@ import ReportTypes
 import Store
 
 extension Webhooks {
+    /// The most webhooks of an app.
+    static let mostOfApp = 100
+
     /// Makes or changes a webhook. A new webhook gets the events that happen from now on. A change also ends a pause.
     ///
-    /// - Throws: 404 for an unknown app; 422 for a URL that webhooks may not have, a wrong secret, an unknown kind.
+    /// - Throws: 404 for an unknown app; 422 for a URL that webhooks may not have, a wrong secret, an unknown kind, or
+    ///   one webhook too many.
     package func put(
         _ app: BundleID,
         _ id: WebhookID,
@@ -24,6 +28,7 @@ extension Webhooks {
             )
             if apps.isEmpty { throw Problem.notFound("the app") }
             let before = try await Self.webhook(app, id, on: connection)
+            if before == nil { try await Self.requireRoom(app, on: connection) }
             let new = given ?? (before == nil ? WebhookSecret.generate() : nil)
             let sealed = try new.map {
                 try SecretSeal.webhook(app, id).seal($0.bytes, under: store.masterKeys)
@@ -37,8 +42,8 @@ extension Webhooks {
                 .webhookChanged,
                 of: app,
                 id.rawValue,
-                before: before?.json,
-                after: made.json,
+                before: before?.recorded,
+                after: made.recorded,
                 on: connection
             )
             if given == nil { made.secret = new?.text }
@@ -85,7 +90,7 @@ extension Webhooks {
                 """
             )
             guard let before = try Self.webhooks(rows).first else { throw Problem.notFound("the webhook") }
-            try await AuditRows.record(.webhookDeleted, of: app, id.rawValue, before: before.json, on: connection)
+            try await AuditRows.record(.webhookDeleted, of: app, id.rawValue, before: before.recorded, on: connection)
         }
     }
 
@@ -149,6 +154,14 @@ extension Webhooks {
         }
         if !errors.isEmpty { throw .invalidRequest(errors) }
         return secret
+    }
+
+    /// The caller has locked the app.
+    private static func requireRoom(_ app: BundleID, on connection: PostgresConnection) async throws {
+        let rows = try await connection.query("SELECT count(*) FROM webhooks WHERE bundle_id = \(app.rawValue)")
+        guard try rows.single(Int64.self) ?? 0 < Int64(mostOfApp) else {
+            throw Problem.invalidRequest("An app has at most \(mostOfApp) webhooks. Delete one first.")
+        }
     }
 
     // MARK: Rows

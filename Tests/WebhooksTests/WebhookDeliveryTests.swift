@@ -226,32 +226,88 @@ struct WebhookDeliveryTests {
         }
     }
 
+    private func claim(
+        _ world: World,
+        except busy: [String] = [],
+        limit: Int,
+        share: Int = 64
+    ) async throws -> [String] {
+        let partitions = Array(0..<Ownership.partitions)
+        let busy = try await world.database.query(
+            "SELECT webhook_key FROM webhooks WHERE webhook_id = ANY(\(busy))"
+        ).decoded(as: Int64.self)
+        let rows = world.orchestrator.webhookRoom.rows
+        let keys = try await rows.claim(in: partitions, except: busy, limit: limit, share: share)
+        return try await world.database.query(
+            "SELECT webhook_id FROM webhooks WHERE webhook_key = ANY(\(keys)) ORDER BY webhook_id"
+        ).decoded(as: String.self)
+    }
+
+    private func put(_ names: [String], of app: BundleID, _ world: World) async throws {
+        for name in names {
+            let request = WebhookRequest(url: "https://\(name).example.com")
+            _ = try await world.orchestrator.putWebhook(app, WebhookID(stored: name), request)
+        }
+    }
+
     @Test("Webhooks whose addresses fail do not go before one that has waited longer, however old their events are")
     func turns() async throws {
         try await withWorld { world in
-            for name in ["dead", "alive"] {
-                let request = WebhookRequest(url: "https://\(name).example.com")
-                _ = try await world.orchestrator.putWebhook(world.app, WebhookID(stored: name), request)
-            }
-            let partitions = Array(0..<Ownership.partitions)
-            func due(readAgo: Int, triedAgo: Int) async throws -> [String] {
+            try await put(["dead", "alive"], of: world.app, world)
+            func due(triedAgo: Int) async throws -> [String] {
                 _ = try await world.database.pipeline([
-                    "UPDATE webhooks SET read_at = clock_timestamp() - interval '10 seconds'",
+                    "UPDATE webhooks SET served_at = clock_timestamp() - interval '10 seconds'",
                     """
-                    UPDATE webhooks SET read_at = clock_timestamp() - \(readAgo) * interval '1 second',
+                    UPDATE webhooks SET read_at = clock_timestamp() - interval '1 hour',
+                        served_at = clock_timestamp() - interval '1 hour',
                         next_try_at = clock_timestamp() - \(triedAgo) * interval '1 second'
                     WHERE webhook_id = 'dead'
                     """,
                 ])
-                let rows = world.orchestrator.webhookRoom.rows
-                let keys = try await rows.due(in: partitions, except: [], limit: 1)
-                return try await world.database.query(
-                    "SELECT webhook_id FROM webhooks WHERE webhook_key = ANY(\(keys))"
-                ).decoded(as: String.self)
+                return try await claim(world, limit: 1)
             }
-            #expect(try await due(readAgo: 3_600, triedAgo: 1) == ["alive"])
-            #expect(try await due(readAgo: 3_600, triedAgo: 20) == ["dead"])
-            #expect(try await due(readAgo: 3_600, triedAgo: -5) == ["alive"])
+            #expect(try await due(triedAgo: 1) == ["alive"])
+            #expect(try await due(triedAgo: 20) == ["dead"])
+            #expect(try await due(triedAgo: -5) == ["alive"])
+        }
+    }
+
+    @Test("Receivers that answer slowly and are far behind do not keep others from their turn")
+    func slowReceivers() async throws {
+        try await withWorld { world in
+            try await put(["slow-1", "slow-2", "well"], of: world.app, world)
+            // A slow one advances, but its events stay older than those of all others.
+            func fallBehind() async throws {
+                _ = try await world.database.execute(
+                    """
+                    UPDATE webhooks SET read_at = clock_timestamp() - interval '1 hour'
+                    WHERE webhook_id LIKE 'slow-%'
+                    """
+                )
+            }
+            var turns: [String] = []
+            for _ in 0..<2 {
+                try await fallBehind()
+                turns += try await claim(world, limit: 2)
+            }
+            #expect(Set(turns) == ["slow-1", "slow-2", "well"])
+        }
+    }
+
+    @Test("While webhooks of other apps wait, an app has only its share of the places")
+    func shares() async throws {
+        try await withWorld { world in
+            let other = BundleID(stored: "com.example.other")
+            _ = try await world.database.execute(
+                "INSERT INTO apps (bundle_id, team_id) VALUES (\(other.rawValue), 'ABCDE12345')"
+            )
+            try await put(["a1", "a2", "a3", "a4"], of: world.app, world)
+            try await put(["b1", "b2"], of: other, world)
+            // Those of the first app have waited longer.
+            #expect(try await claim(world, limit: 4, share: 2) == ["a1", "a2", "b1", "b2"])
+            #expect(try await claim(world, except: ["a1", "a2"], limit: 2, share: 2) == ["b1", "b2"])
+            // Nobody else waits.
+            #expect(try await claim(world, except: ["a1", "a2", "b1", "b2"], limit: 2, share: 2) == ["a3", "a4"])
         }
     }
 

@@ -73,6 +73,51 @@ struct WebhookTests {
         }
     }
 
+    @Test("An app has at most 100 webhooks, and all of them can be changed")
+    func most() async throws {
+        try await withRegistry { registry, app in
+            _ = try await registry.putWebhook(app, Self.hook, WebhookRequest(url: Self.url))
+            _ = try await registry.database.execute(
+                """
+                INSERT INTO webhooks (bundle_id, webhook_id, url, secret_sealed, batch_size, transaction_id, event_id)
+                SELECT bundle_id, 'w' || n, url, secret_sealed, batch_size, transaction_id, event_id
+                FROM webhooks, generate_series(1, 99) AS n
+                """
+            )
+            let more = WebhookID(stored: "more")
+            let refusal = try await problem {
+                _ = try await registry.putWebhook(app, more, WebhookRequest(url: Self.url))
+            }
+            #expect(refusal?.status == 422)
+            #expect(refusal?.detail == "An app has at most 100 webhooks. Delete one first.")
+            _ = try await registry.putWebhook(app, Self.hook, WebhookRequest(url: Self.url, maxEvents: 7))
+            try await registry.deleteWebhook(app, Self.hook)
+            _ = try await registry.putWebhook(app, more, WebhookRequest(url: Self.url))
+        }
+    }
+
+    @Test(
+        "The audit log shows scheme and host of a URL",
+        arguments: [
+            ("https://hooks.example.com/T0/s3cret?key=s3cret", "https://hooks.example.com/… "),
+            ("https://hooks.example.com?s3cret", "https://hooks.example.com/… "),
+            ("HTTPS://me:s3cret@hooks.example.com:8443/", "https://hooks.example.com/… "),
+            ("https://[2001:db8::1]:8443/s3cret", "https://[2001:db8::1]/… "), ("s3cret", "… "),
+        ]
+    )
+    func recorded(url: String, start: String) throws {
+        let resource = WebhookResource(
+            id: Self.hook,
+            url: url,
+            maxEvents: 1,
+            createdAt: Instant(unixSeconds: 0)
+        )
+        let shown = try #require(resource.recorded["url"]?.string)
+        #expect(shown.hasPrefix(start + "(sha256 ") && shown.hasSuffix(")"))
+        #expect(shown.count == start.count + "(sha256 1a2b3c4d)".count)
+        #expect(!shown.contains("s3cret"))
+    }
+
     @Test("Pauses between tries grow, obey the receiver up to two hours, and end after a day")
     func retries() {
         func decision(_ answer: WebhookAnswer, _ failures: Int = 0, _ time: Duration = .zero) -> WebhookRetries.Decision

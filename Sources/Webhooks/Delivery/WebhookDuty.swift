@@ -5,7 +5,8 @@ import Store
 import Synchronization
 
 /// Delivers events to the webhooks of this daemon's partitions, each with a task of its own, so that a dead address
-/// delays nobody else.
+/// delays nobody else. While webhooks wait for a place, none has its place for long, and no app gets more than a quarter
+/// of the places.
 final class WebhookDuty: Service, CustomStringConvertible {
     private let webhooks: Webhooks
     private let interval: Duration
@@ -47,7 +48,12 @@ final class WebhookDuty: Service, CustomStringConvertible {
         let owned = webhooks.partitions.owned
         guard room > 0, !owned.isEmpty, webhooks.isDue() else { return [] }
         do {
-            let due = try await webhooks.rows.due(in: owned, except: busy, limit: room)
+            let due = try await webhooks.rows.claim(
+                in: owned,
+                except: busy,
+                limit: room,
+                share: max(1, most / 4)
+            )
             atWork.withLock { $0.formUnion(due) }
             return due
         } catch {
@@ -56,18 +62,21 @@ final class WebhookDuty: Service, CustomStringConvertible {
         }
     }
 
+    /// Whether others may wait for a place.
+    private var isFull: Bool { atWork.withLock { $0.count >= most } }
+
     private func deliver(to key: Int64, _ sender: any WebhookSender) async {
         let partition = Int16(key % Int64(Ownership.partitions))
-        // While others wait for a place, a worker that has nothing to do makes room soon.
-        let isFull = atWork.withLock { $0.count >= most }
-        let until = webhooks.store.settings.uptime() + .seconds(isFull ? 5 : 300)
+        let began = webhooks.store.settings.uptime()
         let worker = WebhookWorker(
             webhooks: webhooks,
             sender: sender,
             key: key,
+            // While others wait for a place, a worker that has nothing to do makes room soon.
             patience: .seconds(isFull ? 1 : 10),
-            mayGoOn: { [webhooks] in
-                webhooks.store.settings.uptime() < until && webhooks.partitions.owned.contains(partition)
+            mayGoOn: { [self] in
+                webhooks.store.settings.uptime() < began + .seconds(isFull ? 5 : 300)
+                    && webhooks.partitions.owned.contains(partition)
             }
         )
         do {

@@ -35,15 +35,41 @@ struct WebhookStore: Sendable {
     let masterKeys: MasterKeys
     let retention: Duration
 
-    /// Webhooks that may have something to deliver, of these partitions, without those at work. Those come first that wait
-    /// the longest: one that has failed waits since the time of its repeat, however old its events are.
-    func due(in partitions: [Int16], except busy: [Int64], limit: Int) async throws -> [Int64] {
+    /// Takes webhooks that may have something to deliver, of these partitions, without those at work. Those come first
+    /// that wait the longest since their last turn, or since the time of their repeat. How old their events are does not
+    /// count: a receiver that is behind would always be first.
+    ///
+    /// - Parameters:
+    ///   - partitions: Whose webhooks are taken.
+    ///   - busy: Those at work.
+    ///   - limit: How many are taken at most.
+    ///   - share: How many webhooks of an app may be at work while those of other apps wait.
+    /// - Returns: Their keys, in no order.
+    /// - Throws: Whatever the database throws.
+    func claim(in partitions: [Int16], except busy: [Int64], limit: Int, share: Int) async throws -> [Int64] {
         try await database.query(
             """
-            SELECT webhook_key FROM webhooks
-            WHERE (webhook_key % \(Int64(Ownership.partitions)))::smallint = ANY(\(partitions)) AND pause_reason IS NULL
-              AND (next_try_at IS NULL OR next_try_at <= clock_timestamp()) AND NOT webhook_key = ANY(\(busy))
-            ORDER BY coalesce(next_try_at, read_at) LIMIT \(limit)
+            WITH waiting AS (
+                SELECT w.webhook_key, w.bundle_id, b.webhook_key IS NOT NULL AS is_busy,
+                       greatest(coalesce(w.served_at, w.created_at), w.next_try_at) AS since
+                FROM webhooks AS w LEFT JOIN unnest(\(busy)) AS b(webhook_key) ON b.webhook_key = w.webhook_key
+                WHERE b.webhook_key IS NOT NULL
+                   OR ((w.webhook_key % \(Int64(Ownership.partitions)))::smallint = ANY(\(partitions))
+                       AND w.pause_reason IS NULL AND (w.next_try_at IS NULL OR w.next_try_at <= clock_timestamp()))
+            ), ranked AS (
+                SELECT webhook_key, is_busy, since,
+                       row_number() OVER (PARTITION BY bundle_id ORDER BY is_busy DESC, since, webhook_key) AS place
+                FROM waiting
+            ), chosen AS (
+                SELECT webhook_key FROM ranked WHERE NOT is_busy
+                ORDER BY place > \(share), since, webhook_key LIMIT \(limit)
+            ), claimed AS (
+                SELECT webhook_key FROM webhooks WHERE webhook_key IN (SELECT webhook_key FROM chosen)
+                FOR NO KEY UPDATE SKIP LOCKED
+            )
+            UPDATE webhooks AS w SET served_at = statement_timestamp()
+            FROM claimed WHERE w.webhook_key = claimed.webhook_key
+            RETURNING w.webhook_key
             """
         ).decoded(as: Int64.self)
     }

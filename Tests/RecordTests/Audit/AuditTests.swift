@@ -125,6 +125,30 @@ struct AuditTests {
         }
     }
 
+    @Test("The log shows that the URL of a webhook has changed, but not the secret that it may hold")
+    func webhookURLs() async throws {
+        try await withWorld { world in
+            let orchestrator = world.orchestrator
+            let hook = WebhookID(stored: "audit")
+            try await acting {
+                for path in ["s3cret-1", "s3cret-2"] {
+                    let request = WebhookRequest(url: "https://hooks.example.com/\(path)")
+                    _ = try await orchestrator.putWebhook(world.app, hook, request)
+                }
+                try await orchestrator.deleteWebhook(world.app, hook)
+            }
+            let entries = Array(try await entries(orchestrator).reversed())
+            #expect(entries.map(\.action) == ["webhook_changed", "webhook_changed", "webhook_deleted"])
+            try #require(entries.count == 3)
+            let first = try #require(entries[0].after?["url"]?.string)
+            let second = try #require(entries[1].after?["url"]?.string)
+            #expect(first.hasPrefix("https://hooks.example.com/… (sha256 ") && first != second)
+            #expect(entries[1].before?["url"]?.string == first)
+            #expect(entries[2].before?["url"]?.string == second)
+            #expect(!entries.map(\.json.text).joined().contains("s3cret"))
+        }
+    }
+
     @Test("What is refused leaves no entry, and nothing Tally does by itself does")
     func refused() async throws {
         try await withWorld { world in
