@@ -48,12 +48,13 @@ package struct Console: Sendable {
     }
 
     private func carryOut(_ route: ConsoleRoute, _ visit: Visit) async -> ConsoleAnswer {
-        guard visit.isRenewal else { return await Self.answer(route, visit) }
+        guard visit.isRenewal, route.sharesRenewals else { return await Self.answer(route, visit) }
         let key = Renewals.Key(address: visit.request.address, scopes: visit.owner.scopes, app: visit.owner.app)
         var shared = visit
         shared.formToken = .shared
-        let answer = await renewals.answer(key, now: visit.now) { [shared] in await Self.answer(route, shared) }
-        return answer.giving(visit.formToken)
+        let rendering = await renewals.answer(key, now: visit.now) { [shared] in await Self.answer(route, shared) }
+        guard let rendering else { return await Self.answer(route, visit) }
+        return rendering.giving(visit.formToken)
     }
 
     private static func answer(_ route: ConsoleRoute, _ visit: Visit) async -> ConsoleAnswer {
