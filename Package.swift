@@ -509,9 +509,9 @@ let package = Package(
         .testTarget(
             name: "HTTPAPITests",
             dependencies: [
-                "APITypes", "ActivityModel", "Cards", "Cryptography", "HTTP1Server", "HTTPAPI", "Intake", "JSON",
-                "Orchestrator", "OrchestratorTestSupport", "Postgres", "Record", "Registry", "ReportTypes", "Schema",
-                "Store", "TestSupport", httpTypes, nioCore, nioEmbedded, nioHTTP1, nioPosix, logging, metrics,
+                "APITypes", "ActivityModel", "Cards", "Console", "Cryptography", "HTTP1Server", "HTTPAPI", "Intake",
+                "JSON", "Orchestrator", "OrchestratorTestSupport", "Postgres", "Record", "Registry", "ReportTypes",
+                "Schema", "Store", "TestSupport", httpTypes, nioCore, nioEmbedded, nioHTTP1, nioPosix, logging, metrics,
                 coreMetrics, serviceLifecycle,
             ]
         ),

@@ -25,15 +25,27 @@ package struct Console: Sendable {
         return Address("/console/sign-in", ["link": try seal.seal(link, for: .link)]).text
     }
 
+    /// The most bytes of a form that the sender of this request may send, by its cookies.
+    package func bodyLimit(of request: ConsoleRequest) -> Int {
+        Cookies(request: request, seal: seal, memory: memory).bodyLimit
+    }
+
+    /// The answer to a form above ``bodyLimit(of:)``.
+    package static var bodyTooLarge: ConsoleAnswer {
+        ErrorPage.alone(status: 413, "This form is too large. Nothing was changed.")
+    }
+
     package func answer(to request: ConsoleRequest, over api: any ConsoleAPI) async -> ConsoleAnswer {
         if let asset = Asset.at(request.path) { return asset.answer }
         guard request.method == "GET" || request.method == "POST" else {
             return ErrorPage.alone(status: 405, "This method does nothing here.")
         }
-        let form = FormFields(request.method == "POST" ? String(decoding: request.body, as: UTF8.self) : "")
         if request.method == "POST", request.isFromElsewhere {
             return ErrorPage.alone(status: 403, "Another site sent this form. Nothing was changed.")
         }
+        let form = FormFields(request.method == "POST" ? String(decoding: request.body, as: UTF8.self) : "")
+        // Half a form would change something else than its sender wants.
+        if form.isCut { return Self.bodyTooLarge }
         let entrance = Entrance(request: request, form: form, api: api, seal: seal, memory: memory)
         if let answer = await entrance.answer() { return answer }
         guard let route = ConsoleRoute.at(request.path) else {
@@ -48,12 +60,13 @@ package struct Console: Sendable {
     }
 
     private func carryOut(_ route: ConsoleRoute, _ visit: Visit) async -> ConsoleAnswer {
-        guard visit.isRenewal else { return await Self.answer(route, visit) }
+        guard visit.isRenewal, route.sharesRenewals else { return await Self.answer(route, visit) }
         let key = Renewals.Key(address: visit.request.address, scopes: visit.owner.scopes, app: visit.owner.app)
         var shared = visit
         shared.formToken = .shared
-        let answer = await renewals.answer(key, now: visit.now) { [shared] in await Self.answer(route, shared) }
-        return answer.giving(visit.formToken)
+        let rendering = await renewals.answer(key, now: visit.now) { [shared] in await Self.answer(route, shared) }
+        guard let rendering else { return await Self.answer(route, visit) }
+        return rendering.giving(visit.formToken)
     }
 
     private static func answer(_ route: ConsoleRoute, _ visit: Visit) async -> ConsoleAnswer {

@@ -11,19 +11,23 @@ struct ConsoleRoute: Sendable {
     let needsToChange: Scope
     let get: Handler?
     let post: Handler?
+    /// Whether those who may see the same get one rendering of its live parts.
+    let sharesRenewals: Bool
 
     init(
         _ path: String,
         needs: Scope = .read,
         toChange: Scope = .admin,
         get: Handler? = nil,
-        post: Handler? = nil
+        post: Handler? = nil,
+        sharesRenewals: Bool = true
     ) {
         self.path = path
         self.needs = needs
         needsToChange = toChange
         self.get = get
         self.post = post
+        self.sharesRenewals = sharesRenewals
     }
 
     static func at(_ path: String) -> ConsoleRoute? { byPath[path] }
@@ -70,7 +74,7 @@ struct ConsoleRoute: Sendable {
         ConsoleRoute("/console/schedules", toChange: .operate, get: SchedulesPage.show, post: SchedulesPage.take),
         ConsoleRoute("/console/schedule", get: SchedulePage.show),
         ConsoleRoute("/console/events", get: EventsPage.show),
-        ConsoleRoute("/console/events/stream", get: EventsPage.stream),
+        ConsoleRoute("/console/events/stream", get: EventsPage.stream, sharesRenewals: false),
         ConsoleRoute("/console/halts", toChange: .operate, get: HaltsPage.show, post: HaltsPage.resume),
         ConsoleRoute("/console/halt", get: HaltPage.show),
         ConsoleRoute(

@@ -66,13 +66,28 @@ package struct SessionSeal: Sendable {
     }
 
     /// The token that every form of this session or visitor carries.
-    func formToken(for id: String) -> String {
-        Base64URL.encode(HMACSHA256.authenticationCode(for: Array("form \(id)".utf8), key: keys[0].secretBytes()))
+    func formToken(for id: String) -> String { code(of: "form \(id)") }
+
+    func isFormToken(_ token: String, for id: String) -> Bool { isCode(token, of: "form \(id)") }
+
+    /// A cookie for a visitor without a session: random, and nobody else can make one.
+    func visitor() -> String {
+        let id = Base64URL.encode(SecureRandom.bytes(16))
+        return id + "." + code(of: "visitor \(id)")
     }
 
-    func isFormToken(_ token: String, for id: String) -> Bool {
-        guard let code = Base64URL.decode(token) else { return false }
-        let message = Array("form \(id)".utf8)
-        return keys.contains { HMACSHA256.isValid(code, for: message, key: $0.secretBytes()) }
+    func isVisitor(_ text: String) -> Bool {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 2 && isCode(String(parts[1]), of: "visitor \(parts[0])")
+    }
+
+    private func code(of message: String) -> String {
+        Base64URL.encode(HMACSHA256.authenticationCode(for: Array(message.utf8), key: keys[0].secretBytes()))
+    }
+
+    private func isCode(_ text: String, of message: String) -> Bool {
+        guard let code = Base64URL.decode(text) else { return false }
+        let bytes = Array(message.utf8)
+        return keys.contains { HMACSHA256.isValid(code, for: bytes, key: $0.secretBytes()) }
     }
 }

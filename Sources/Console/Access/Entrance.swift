@@ -9,6 +9,9 @@ struct Entrance: Sendable {
     let seal: SessionSeal
     let memory: ConsoleMemory
 
+    private var cookies: Cookies { Cookies(request: request, seal: seal, memory: memory) }
+    private var session: ConsoleSession? { cookies.session }
+
     /// Answers sign-in and sign-out; nil for every other path.
     func answer() async -> ConsoleAnswer? {
         switch (request.method, request.path) {
@@ -64,36 +67,37 @@ struct Entrance: Sendable {
         )
     }
 
-    private var session: ConsoleSession? {
-        guard let text = request.cookie(sessionCookie) else { return nil }
-        guard let session = seal.open(text, for: .session, now: request.now), !memory.isOver(session.id) else {
-            return nil
-        }
-        return session
-    }
-
     // MARK: Sign-in
 
     /// The form for a key. A form that came without a session is kept in it and offered again afterwards.
     func signIn(status: Int = 200, message: String? = nil, wait: Int64? = nil) -> ConsoleAnswer {
-        let visitor = request.cookie(visitorCookie) ?? Base64URL.encode(SecureRandom.bytes(16))
+        let visitor = cookies.visitor ?? seal.visitor()
         let query = FormFields(request.query)
-        let isOwnForm = request.path == "/console/sign-in"
+        let kept = keptForm
+        let tooLarge = kept == nil ? "Your session has ended. The form that you sent is too large to be kept." : nil
         let page = SignInPage(
             token: FormToken(text: seal.formToken(for: visitor)),
-            message: message,
+            message: message ?? tooLarge,
             link: isOwnForm ? form["link"] ?? query["link"] : nil,
             next: isOwnForm ? form["next"] ?? query["next"] : request.address,
-            kept: isOwnForm ? form.all(SignInPage.keptName) : request.method == "POST" ? SignInPage.keep(form) : []
+            kept: kept ?? []
         )
         var answer = ConsoleAnswer.page(page.html, status: status)
-        answer.add("Set-Cookie", cookie(visitorCookie, visitor, lasting: ConsoleSession.lifetimeSeconds))
+        answer.add("Set-Cookie", cookie(cookies.visitorName, visitor, lasting: ConsoleSession.lifetimeSeconds))
         if let wait { answer.add("Retry-After", String(wait)) }
         return answer
     }
 
+    private var isOwnForm: Bool { request.path == "/console/sign-in" }
+
+    /// The form to offer again after the sign-in; nil if it is too large.
+    private var keptForm: [String]? {
+        let kept = isOwnForm ? form.all(SignInPage.keptName) : request.method == "POST" ? SignInPage.keep(form) : []
+        return SignInPage.canKeep(kept) ? kept : nil
+    }
+
     private func trySignIn() async -> ConsoleAnswer {
-        guard let visitor = request.cookie(visitorCookie),
+        guard let visitor = cookies.visitor,
             seal.isFormToken(form.raw(FormToken.name) ?? "", for: visitor)
         else {
             return signIn(status: 403, message: "This form has expired, or cookies are off. Please try again.")
@@ -143,7 +147,7 @@ struct Entrance: Sendable {
             return ErrorPage.alone(status: 500, "The daemon could not seal a session.")
         }
         let next = form["next"].flatMap { Address(returningTo: $0) } ?? Address("/console")
-        let kept = form.all(SignInPage.keptName)
+        let kept = keptForm ?? []
         var answer: ConsoleAnswer
         if kept.isEmpty {
             answer = .redirect(next)
@@ -151,8 +155,8 @@ struct Entrance: Sendable {
             let token = FormToken(text: seal.formToken(for: session.id))
             answer = .page(KeptFormPage(target: next, kept: kept, token: token).html)
         }
-        answer.add("Set-Cookie", cookie(sessionCookie, sealed, lasting: ConsoleSession.lifetimeSeconds))
-        answer.add("Set-Cookie", cookie(visitorCookie, "", lasting: 0))
+        answer.add("Set-Cookie", cookie(cookies.sessionName, sealed, lasting: ConsoleSession.lifetimeSeconds))
+        answer.add("Set-Cookie", cookie(cookies.visitorName, "", lasting: 0))
         return answer
     }
 
@@ -162,16 +166,12 @@ struct Entrance: Sendable {
         }
         memory.end(session.id, expiresAt: session.expiresAt, now: request.now)
         var answer = ConsoleAnswer.redirect(Address("/console/sign-in"))
-        answer.add("Set-Cookie", cookie(sessionCookie, "", lasting: 0))
+        answer.add("Set-Cookie", cookie(cookies.sessionName, "", lasting: 0))
         answer.add("Clear-Site-Data", "\"cache\"")
         return answer
     }
 
     // MARK: Cookies
-
-    // `__Host-` makes a browser refuse a cookie that another host of the domain planted. It needs TLS.
-    private var sessionCookie: String { request.isSecure ? "__Host-tally-session" : "tally-session" }
-    private var visitorCookie: String { request.isSecure ? "__Host-tally-visitor" : "tally-visitor" }
 
     private func cookie(_ name: String, _ value: String, lasting seconds: Int64) -> String {
         "\(name)=\(value); Path=/; HttpOnly; SameSite=Strict; Max-Age=\(seconds)" + (request.isSecure ? "; Secure" : "")

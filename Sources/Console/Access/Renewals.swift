@@ -31,11 +31,13 @@ final class Renewals: Sendable {
     private let entries = Mutex<[Key: Entry]>([:])
 
     /// The rendering for this key: the one that there is, or that of `render`.
+    ///
+    /// - Returns: Nil if it cannot be shared: a stream runs under the key of one person.
     func answer(
         _ key: Key,
         now: Instant,
         _ render: @escaping @Sendable () async -> ConsoleAnswer
-    ) async -> ConsoleAnswer {
+    ) async -> ConsoleAnswer? {
         let rendering = entries.withLock { entries in
             if let entry = entries[key], entry.expiresAt > now { return entry.rendering }
             // It belongs to all who wait for it, and must not end with the first of them.
@@ -48,6 +50,10 @@ final class Renewals: Sendable {
             return rendering
         }
         let answer = await rendering.value
+        guard case .bytes = answer.body else {
+            entries.withLock { $0[key] = nil }
+            return nil
+        }
         // An outage is asked about anew.
         if answer.status >= 500 { entries.withLock { $0[key] = nil } }
         return answer

@@ -23,9 +23,13 @@ struct ContentForm {
 
     private let fields: [Field]
 
-    /// Nil if the schema names no properties; the form is then one text of JSON.
+    /// The most properties that get inputs of their own. Each takes two of ``FormFields/most``.
+    static let most = 80
+
+    /// Nil if the schema names no properties, or too many; the form is then one text of JSON.
     init?(_ schema: JSONValue) {
         guard let properties = schema["properties"]?.object, !properties.isEmpty else { return nil }
+        guard properties.count <= Self.most else { return nil }
         let required = Set(schema["required"]?.array?.compactMap(\.string) ?? [])
         fields = properties.entries.map { name, schema in
             Field(

@@ -4,6 +4,10 @@ import APITypes
 struct SignInPage {
     /// The name of the hidden fields that keep a form whose session had expired.
     static let keptName = "kept"
+    /// The most fields of a form that is kept.
+    static let mostKept = 100
+    /// The most bytes of a form that is kept, percent-encoded.
+    static let mostKeptBytes = 16 << 10
 
     let token: FormToken
     let message: String?
@@ -19,6 +23,11 @@ struct SignInPage {
         form.entries.filter { $0.name != FormToken.name }.map {
             PercentEncoding.encode($0.name) + "=" + PercentEncoding.encode($0.value)
         }
+    }
+
+    /// Whether the fields of a form are few and short enough. Anybody may send one, and gets it back.
+    static func canKeep(_ fields: [String]) -> Bool {
+        fields.count <= mostKept && fields.reduce(0) { $0 + $1.utf8.count } <= mostKeptBytes
     }
 
     var html: HTML {

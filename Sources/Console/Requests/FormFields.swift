@@ -2,7 +2,12 @@ import APITypes
 
 /// The names and values of a query or of a form, in their order.
 package struct FormFields: Sendable, Hashable {
+    /// The most pairs that are read.
+    static let most = 200
+
     private(set) var entries: [Entry]
+    /// Whether the text has more pairs than are read.
+    let isCut: Bool
 
     struct Entry: Sendable, Hashable {
         let name: String
@@ -11,7 +16,9 @@ package struct FormFields: Sendable, Hashable {
 
     /// Reads `application/x-www-form-urlencoded` text. Pairs that are not percent-encoded UTF-8 are left out.
     init(_ text: some StringProtocol) {
-        entries = text.split(separator: "&").compactMap { pair in
+        let pairs = text.split(separator: "&", maxSplits: Self.most)
+        isCut = pairs.count > Self.most
+        entries = pairs.prefix(Self.most).compactMap { pair in
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard let name = PercentEncoding.decode(parts[0], isForm: true),
                 let value = PercentEncoding.decode(parts.count > 1 ? parts[1] : "", isForm: true)

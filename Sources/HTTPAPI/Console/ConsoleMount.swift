@@ -11,43 +11,43 @@ import Synchronization
 ///
 /// All that the console has to do with the HTTP layer is in this file.
 struct ConsoleMount: Sendable {
-    private static let maximumBodySize = 256 << 10
-
     let console: Console
     let responder: Responder
     let service: any TallyService
 
     func respond(to call: HTTPCall) async throws -> HTTPAnswer {
         let api = InProcessAPI(responder: responder, service: service, visit: call)
-        let body: [UInt8]
-        do {
-            body = Array(try await call.body(upTo: Self.maximumBodySize).readableBytesView)
-        } catch is BodyTooLarge {
-            return HTTPAnswer(status: .contentTooLarge)
-        }
-        let isHead = call.head.method == .head
+        let response = try await response(try await answer(to: call, over: api), api)
+        return call.head.method == .head ? response.withoutBody : response
+    }
+
+    private func answer(to call: HTTPCall, over api: InProcessAPI) async throws -> ConsoleAnswer {
+        let method = call.head.method
         let headers = call.head.headerFields
-        let answer = await console.answer(
-            to: ConsoleRequest(
-                method: isHead ? "GET" : call.head.method.rawValue,
-                path: call.path,
-                query: call.query ?? "",
-                fields: ConsoleRequest.Fields(
-                    cookie: headers[.cookie],
-                    host: call.head.authority,
-                    origin: headers[.origin],
-                    fetchSite: headers[.fetchSite],
-                    forwardedProtocol: headers[.forwardedProtocol],
-                    lastEventID: headers[.lastEventID]
-                ),
-                body: body,
-                client: call.client,
-                now: .now
+        var request = ConsoleRequest(
+            method: method == .head ? "GET" : method.rawValue,
+            path: call.path,
+            query: call.query ?? "",
+            fields: ConsoleRequest.Fields(
+                cookie: headers[.cookie],
+                host: call.head.authority,
+                origin: headers[.origin],
+                fetchSite: headers[.fetchSite],
+                forwardedProtocol: headers[.forwardedProtocol],
+                lastEventID: headers[.lastEventID]
             ),
-            over: api
+            client: call.client,
+            now: .now
         )
-        let response = try await response(answer, api)
-        return isHead ? response.withoutBody : response
+        // Only a form has a body that counts.
+        if method == .post {
+            do {
+                request.body = Array(try await call.body(upTo: console.bodyLimit(of: request)).readableBytesView)
+            } catch is BodyTooLarge {
+                return Console.bodyTooLarge
+            }
+        }
+        return await console.answer(to: request, over: api)
     }
 
     private func response(_ answer: ConsoleAnswer, _ api: InProcessAPI) async throws -> HTTPAnswer {

@@ -57,6 +57,13 @@ struct ProxyTests {
             #expect(try await get("/metrics") == "2 404")
             #expect(try await get("/health/ready") == "2 404")
             #expect(try await get("/v1/nothing") == "2 404")
+            // The console's cookies need TLS, whatever the caller says.
+            let plain = "-D head -H 'X-Forwarded-Proto: http'"
+            #expect(try await curl(plain, "/console/sign-in", at: inside) == "2 200")
+            let head = try system.folder.text("head")
+            let cookie = head.split(whereSeparator: \.isNewline).first { $0.hasPrefix("set-cookie: ") }
+            #expect(cookie?.hasPrefix("set-cookie: __Host-tally-visitor=") == true)
+            #expect(cookie?.contains("; Secure") == true)
 
             // What the internet sees: an admin key is worth nothing there, a ticket its reports.
             let app = "/v1/apps/\(TallySystem.app)"

@@ -9,13 +9,20 @@ console.expression("form-of-another-site-is-taken", CONSOLE, "request.isFromElse
 console.expression("renewal-is-shared-among-apps", CONSOLE, "visit.owner.app", "nil")
 console.expression("renewal-is-shared-among-scopes", CONSOLE, "visit.owner.scopes", "[]")
 
+console.expression("half-a-form-is-taken", CONSOLE, "form.isCut", "false")
+console.expression("large-forms-are-kept", "Console/Pages/SignInPage.swift",
+                   "fields.count <= mostKept && fields.reduce(0) { $0 + $1.utf8.count } <= mostKeptBytes", "true")
+
 ENTRANCE = "Console/Access/Entrance.swift"
 console.expression("form-token-is-not-checked", ENTRANCE, '!seal.isFormToken(form.raw(FormToken.name) ?? "", for: session.id)', "false",
                    at='if request.method == "POST", !seal.isFormToken(form.raw(FormToken.name) ?? "", for: session.id)')
 console.expression("unknown-key-is-admitted", ENTRANCE, "owner.allows(.read)", "true")
 console.expression("session-is-fixed", ENTRANCE, "Base64URL.encode(SecureRandom.bytes(16))", "session?.id ?? Base64URL.encode(SecureRandom.bytes(16))",
                    at="let session = ConsoleSession(\n            id: Base64URL.encode(SecureRandom.bytes(16))")
-console.expression("signed-out-session-goes-on", ENTRANCE, "!memory.isOver(session.id)", "true")
+COOKIES = "Console/Access/Cookies.swift"
+console.expression("anybody-sends-large-forms", COOKIES, "visitor != nil ? 64 << 10 : 16 << 10", "64 << 10")
+console.expression("invented-visitor-is-known", COOKIES, "seal.isVisitor(text)", "true")
+console.expression("signed-out-session-goes-on", COOKIES, "!memory.isOver(session.id)", "true")
 console.expression("link-signs-in-again", ENTRANCE, "memory.end(link.id, expiresAt: link.expiresAt, now: request.now)", "true")
 console.string("scripts-read-the-cookie", ENTRANCE, " HttpOnly;", "")
 console.string("other-sites-bring-the-cookie", ENTRANCE, " SameSite=Strict;", "")
