@@ -33,6 +33,7 @@ struct Daemon: Sendable {
         MetricsSystem.bootstrap(metrics)
         logger.info("tallyd begins", metadata: ["version": "\(ProgramVersion.current)"])
         Gauge(label: "tally_build_info", dimensions: [("version", ProgramVersion.current)]).record(1)
+        DaemonMetrics.startCounters(metrics)
         var pool = configuration.pool
         pool.waited = DaemonMetrics.databaseWait(metrics)
         let database = try Database(url: configuration.databaseURL, configuration: pool, logger: logger)
