@@ -52,27 +52,64 @@ struct DatabaseFacts: Sendable {
         return DoctorCheck("database_version", .warning, finding, advice: advice)
     }
 
+    /// What is wrong, and what to do about it.
+    private struct Fault {
+        let finding: String
+        let advice: String
+    }
+
+    static let encodingAdvice =
+        "Restore a backup into a database made with `createdb --encoding UTF8 --template template0`."
+
     /// The worst that is wrong with the settings; what else is wrong stands beside it.
     private var settingsCheck: DoctorCheck {
-        var broken: [String] = []
-        var doubtful: [String] = []
-        if isStandby || settings["transaction_read_only"] == "on" {
-            broken.append("it is read-only or a standby: TALLY_DATABASE_URL must name the primary")
-        }
-        if settings["fsync"] == "off" { broken.append("fsync is off: a crash of the machine can lose everything") }
-        if settings["server_encoding"] != "UTF8" { broken.append("its encoding is not UTF8") }
-        if settings["synchronous_commit"] == "off" {
-            broken.append("synchronous_commit is off: a crash can lose changes that were answered with 202")
-        }
-        if settings["full_page_writes"] == "off" {
-            doubtful.append("full_page_writes is off: a crash can damage pages, unless the file system prevents that")
-        }
-        if settings["autovacuum"] == "off" { doubtful.append("autovacuum is off: tables will grow without bound") }
+        let (broken, doubtful) = (breakingFaults, doubtfulFaults)
         let all = broken + doubtful
         guard !all.isEmpty else { return DoctorCheck("database_settings", .ok, "durable, writable, UTF8") }
-        let finding = "Postgres: " + all.joined(separator: "; ") + "."
-        let advice = "Set them for the server, or with ALTER DATABASE, and reload (docs/reference/configuration.md)."
+        let finding = "Postgres: " + all.map(\.finding).joined(separator: "; ") + "."
+        let advice = all.map(\.advice).joined(separator: " ")
         return DoctorCheck("database_settings", broken.isEmpty ? .warning : .broken, finding, advice: advice)
+    }
+
+    private var breakingFaults: [Fault] {
+        var faults: [Fault] = []
+        if isStandby {
+            faults.append(Fault(finding: "it is a standby", advice: "Name the primary in TALLY_DATABASE_URL."))
+        } else if settings["transaction_read_only"] == "on" {
+            let advice = "Set default_transaction_read_only to off, for the server, the database and the role."
+            faults.append(Fault(finding: "it is read-only", advice: advice))
+        }
+        if settings["fsync"] == "off" {
+            let finding = "fsync is off: a crash of the machine can lose everything"
+            faults.append(Fault(finding: finding, advice: Self.serverAdvice("fsync")))
+        }
+        if settings["server_encoding"] != "UTF8" {
+            faults.append(Fault(finding: "its encoding is not UTF8", advice: Self.encodingAdvice))
+        }
+        if settings["synchronous_commit"] == "off" {
+            let finding = "synchronous_commit is off: a crash can lose changes that were answered with 202"
+            let advice = "Set synchronous_commit to on for the server, the database and the role, and reload."
+            faults.append(Fault(finding: finding, advice: advice))
+        }
+        return faults
+    }
+
+    private var doubtfulFaults: [Fault] {
+        var faults: [Fault] = []
+        if settings["full_page_writes"] == "off" {
+            let finding = "full_page_writes is off: a crash can damage pages, unless the file system prevents that"
+            faults.append(Fault(finding: finding, advice: Self.serverAdvice("full_page_writes")))
+        }
+        if settings["autovacuum"] == "off" {
+            let finding = "autovacuum is off: tables will grow without bound"
+            faults.append(Fault(finding: finding, advice: Self.serverAdvice("autovacuum")))
+        }
+        return faults
+    }
+
+    /// What to do about a setting that only the whole server has.
+    private static func serverAdvice(_ name: String) -> String {
+        "Set \(name) to on in postgresql.conf, and reload."
     }
 
     private var connectionsCheck: DoctorCheck {

@@ -32,6 +32,7 @@ extension Examination {
         switch error.code {
         case .databaseTooOld, .outOfOrder: "Run `tallyd migrate` of this version."
         case .beforeBaseline: "Create an empty database for this version (docs/guides/upgrade.md)."
+        case .wrongEncoding: DatabaseFacts.encodingAdvice
         case .databaseTooNew: "Upgrade this daemon: another one has migrated the database further."
         default: "Compare the versions of the daemons with the database (docs/guides/upgrade.md)."
         }

@@ -40,6 +40,13 @@ package struct WebhookTransport: WebhookSender {
         tls = try TLSContext.client(caFile: caFile, for: .http1)
     }
 
+    /// Checks a file of trust roots.
+    ///
+    /// - Throws: The error of the file.
+    package static func check(caFile: String) throws(TLSError) {
+        _ = try TLSContext.client(caFile: caFile, for: .http1)
+    }
+
     package func refusal(of url: String) -> String? {
         do throws(WebhookTarget.Refusal) {
             let target = try WebhookTarget(url)

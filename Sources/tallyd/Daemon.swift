@@ -33,6 +33,7 @@ struct Daemon: Sendable {
         MetricsSystem.bootstrap(metrics)
         logger.info("tallyd begins", metadata: ["version": "\(ProgramVersion.current)"])
         Gauge(label: "tally_build_info", dimensions: [("version", ProgramVersion.current)]).record(1)
+        DaemonMetrics.startCounters(metrics)
         var pool = configuration.pool
         pool.waited = DaemonMetrics.databaseWait(metrics)
         let database = try Database(url: configuration.databaseURL, configuration: pool, logger: logger)
@@ -54,12 +55,14 @@ struct Daemon: Sendable {
         DaemonMetrics.read(orchestrator, metrics)
         let server = try server(of: orchestrator, metrics, onListening, logger)
         var group = ServiceGroupConfiguration(
-            services: companions + [database, client] + orchestrator.services + [server, orchestrator.ownership],
+            services: companions + [database, client] + orchestrator.services
+                + [server, orchestrator.ownership, StopNotice(logger: logger)],
             gracefulShutdownSignals: [.sigterm, .sigint],
             logger: logger
         )
         group.maximumGracefulShutdownDuration = .seconds(30)
         try await ServiceGroup(configuration: group).run()
+        logger.info("stopped")
     }
 
     /// Refuses a database that is not migrated or too new. Waits up to 30 s for an unavailable one.
@@ -134,6 +137,17 @@ struct Daemon: Sendable {
             },
             logger: logger
         )
+    }
+}
+
+/// Says in the log that the daemon begins to stop. As the last service, it is the first to stop.
+private struct StopNotice: Service {
+    let logger: Logger
+
+    func run() async {
+        // A daemon that fails is cancelled, and says why.
+        guard (try? await gracefulShutdown()) != nil else { return }
+        logger.info("stopping")
     }
 }
 

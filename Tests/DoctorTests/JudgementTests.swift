@@ -38,6 +38,25 @@ struct JudgementTests {
         #expect((check.advice == nil) == (verdict == .ok))
     }
 
+    @Test(
+        "each fault of the database has advice of its own",
+        arguments: [
+            ("fsync", "off", "postgresql.conf"), ("autovacuum", "off", "postgresql.conf"),
+            ("full_page_writes", "off", "postgresql.conf"), ("synchronous_commit", "off", "for the server,"),
+            ("server_encoding", "LATIN1", "createdb --encoding UTF8 --template template0"),
+            ("transaction_read_only", "on", "default_transaction_read_only"),
+        ]
+    )
+    func advice(name: String, value: String, words: String) throws {
+        var facts = Self.healthy
+        facts.settings[name] = value
+        let check = try #require(facts.checks.first { $0.check == "database_settings" })
+        #expect(check.advice?.contains(words) == true)
+        facts.settings["fsync"] = "off"
+        let both = try #require(facts.checks.first { $0.check == "database_settings" })
+        #expect(both.advice?.contains("Set fsync to on") == true && both.advice?.contains(words) == true)
+    }
+
     @Test("an old server and one without connections left are worth a warning, a standby is broken")
     func server() {
         var facts = Self.healthy

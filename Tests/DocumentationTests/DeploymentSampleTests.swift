@@ -138,26 +138,43 @@ struct DeploymentSampleTests {
         }
     }
 
-    @Test("the image is built from everything that the sources link to")
+    @Test("the image is built from every folder that the manifest names and all that is linked to, without secrets")
     func dockerignore() throws {
-        let lines = try String(contentsOf: Document.root.appending(path: ".dockerignore"), encoding: .utf8)
-            .split(separator: "\n").filter { !$0.hasPrefix("#") }
-        let sources = Document.root.appending(path: "Sources").resolvingSymlinksInPath()
-        let files = FileManager.default.enumerator(at: sources, includingPropertiesForKeys: [.isSymbolicLinkKey])
+        let patterns = try Document(path: ".dockerignore").text().split(separator: "\n").filter { !$0.hasPrefix("#") }
+        let manifest = try Document(path: "Package.swift").text()
+        // The programs of tools/bench are no part of an ordinary build.
+        let benches = try #require(manifest.range(of: "if Context.environment[\"TALLY_BENCHES\"]"))
+        let paths = manifest[..<benches.lowerBound].matches(of: /path: "([^"]+)"/).map { String($0.output.1) }
+        #expect(paths.contains("docs/samples/app/App"))
+        let targets = Set((["Sources", "Tests", "Plugins"] + paths).flatMap(Self.linkTargets))
+        #expect(targets.contains("docs/samples/GameAttributes.swift"))
+        for path in paths + targets { #expect(Self.isKept(path, patterns), "\(path)") }
+        for path in ["docs/samples/deploy/secrets/master-key", ".git/config", ".build/debug.yaml", ".tally/api-key"] {
+            #expect(!Self.isKept(path, patterns), "\(path)")
+        }
+    }
+
+    /// Where the symbolic links in a folder lead, as paths from the root.
+    private static func linkTargets(in folder: String) -> [String] {
+        let root = Document.root.resolvingSymlinksInPath()
+        let files = FileManager.default.enumerator(
+            at: root.appending(path: folder),
+            includingPropertiesForKeys: [.isSymbolicLinkKey]
+        )
         let links = (files?.compactMap { $0 as? URL } ?? []).filter { url in
             (try? url.resourceValues(forKeys: [.isSymbolicLinkKey]))?.isSymbolicLink == true  // none that can be read
         }
-        #expect(!links.isEmpty)
-        for link in links {
-            let root = Document.root.resolvingSymlinksInPath().path + "/"
-            let target = link.resolvingSymlinksInPath().path.dropFirst(root.count)
-            // The last pattern that matches decides.
-            let pattern = lines.last { line in
-                let text = line.hasPrefix("!") ? line.dropFirst() : line
-                return target == text || target.hasPrefix(text + "/") || target.hasPrefix(text.replacing("*", with: ""))
-            }
-            #expect(pattern?.hasPrefix("!") ?? true, "\(target)")
+        return links.map { String($0.resolvingSymlinksInPath().path.dropFirst(root.path.count + 1)) }
+    }
+
+    /// Whether Docker copies a file or folder. The last pattern that matches it, or a folder above it, decides.
+    private static func isKept(_ path: String, _ patterns: [Substring]) -> Bool {
+        let names = path.split(separator: "/")
+        let pattern = patterns.last { pattern in
+            let parts = pattern.drop { $0 == "!" }.split(separator: "/")
+            return parts.count <= names.count && zip(parts, names).allSatisfy { $0 == "*" || $0 == $1 }
         }
+        return pattern?.hasPrefix("!") ?? true
     }
 
     @Test("the Dockerfile builds products that exist, and runs as nobody in particular")

@@ -98,6 +98,27 @@ struct ReferenceTests {
         for part in ["> 0.5 *", "for: 2m", "severity: page"] { #expect(rule.contains(part), "\(part)") }
     }
 
+    @Test("somebody is paged when Prometheus knows no daemon any more")
+    func absence() throws {
+        let alerts = try Document(path: "docs/samples/monitoring/alerts.yaml").text()
+        #expect(alerts.contains(#"expr: up{job="tally"} == 0 or absent(up{job="tally"})"#))
+    }
+
+    @Test("every counter without labels is on the first page, so that its first increase is seen")
+    func firstPage() throws {
+        let metrics = PrometheusMetrics()
+        DaemonMetrics.startCounters(metrics)
+        metrics.readProcess()
+        let lines = metrics.render().split(separator: "\n")
+        let counters = try Document(path: "docs/reference/metrics.md").tableRows()
+            .filter { $0.count > 2 && $0[1] == "counter" && $0[2].isEmpty }
+            .map { $0[0].trimmingCharacters(in: ["`"]) }
+        #expect(counters.count >= 5)
+        for name in counters { #expect(lines.contains { $0.hasPrefix("\(name) ") }, "\(name)") }
+        let started = counters.filter { $0.hasPrefix("tally_") }
+        for name in started { #expect(lines.contains("\(name) 0"), "\(name)") }
+    }
+
     @Test("what the runbook quotes from the log is logged")
     func logLines() throws {
         let quoted = try Document(path: "docs/guides/on-call.md").text().matches(of: /"([a-z][a-z ]+)"/).map(\.output.1)

@@ -22,6 +22,13 @@ struct StartUpTests {
             #expect(!refused.output.contains("listening"))
             #expect(refused.errors.contains("migrate"), "\(refused.errors)")
 
+            let json = settings.merging(["TALLY_LOG_FORMAT": "json"]) { $1 }
+            let logged = try await RunningProgram.run("tallyd", ["serve"], environment: json, in: folder)
+            #expect(logged.ending == .exited(1))
+            let lines = try logged.errors.split(separator: "\n").map { try JSONValue(parsing: String($0)) }
+            #expect(lines.last?["level"]?.string == "critical")
+            #expect(lines.last?["message"]?.string?.contains("migrate") == true, "\(logged.errors)")
+
             let first = try await RunningProgram.run("tallyd", ["migrate"], environment: settings, in: folder)
             #expect(first.ending == .exited(0))
             #expect(first.output.contains("applied V1 "))
@@ -42,6 +49,9 @@ struct StartUpTests {
             // Nothing else, beside what it says of itself as it begins.
             #expect(!second.errors.contains(" warning "), "\(second.errors)")
             #expect(await daemon.stop() == .exited(0))
+            let log = daemon.errors.split(separator: "\n")
+            #expect(log.contains { $0.hasSuffix(" info tallyd: stopping") }, "\(daemon.errors)")
+            #expect(log.last?.hasSuffix(" info tallyd: stopped") == true, "\(daemon.errors)")
             let warning = "settings=TALLY_HTTP_PROT (did you mean TALLY_HTTP_PORT?) these settings are not known"
             #expect(daemon.errors.contains(warning) && !daemon.errors.contains("hunter2"), "\(daemon.errors)")
         }

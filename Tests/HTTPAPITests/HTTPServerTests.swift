@@ -131,7 +131,7 @@ struct HTTPServerTests {
             await #expect {
                 try await Self.withServer(service, HTTPServerConfiguration { $0.port = taken.port }) { _, _ in }
             } throws: { error in
-                "\(error)" == "cannot listen for the API on \(taken.url): \(words)"
+                "\(error)" == "cannot listen for the API on \(taken.url): \(words) (TALLY_HTTP_HOST, TALLY_HTTP_PORT)"
             }
             let metrics = (host: taken.host, port: taken.port)
             await #expect {
@@ -141,7 +141,8 @@ struct HTTPServerTests {
                 }
                 try await Self.withServer(service, configuration) { _, _ in }
             } throws: { error in
-                "\(error)" == "cannot listen for metrics on \(taken.url): \(words)"
+                let settings = "TALLY_METRICS_HOST, TALLY_METRICS_PORT"
+                return "\(error)" == "cannot listen for metrics on \(taken.url): \(words) (\(settings))"
             }
             await group.triggerGracefulShutdown()
         }

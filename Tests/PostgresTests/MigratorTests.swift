@@ -88,6 +88,28 @@ struct MigratorTests {
         }
     }
 
+    @Test("A database that is not UTF-8 is refused, with the command that makes another")
+    func encoding() async throws {
+        let name = "migrator_latin1"
+        let one = try migrator(try migration(1, "CREATE TABLE a (n int);"))
+        try await withDatabase { database in
+            try await database.execute(
+                "CREATE DATABASE \(identifier: name) ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0"
+            )
+            let latin = try Database(url: try await TestCluster.shared.url(database: name))
+            for attempt in [one.check, { _ = try await one.migrate($0) }] {
+                let error = await #expect(throws: MigrationError.self) { try await attempt(latin) }
+                #expect(error?.code == .wrongEncoding)
+                #expect(error?.message.contains("LATIN1") == true)
+                #expect(error?.message.contains("createdb --encoding UTF8 --template template0") == true)
+            }
+            let isEmpty = try await latin.query("SELECT to_regclass('schema_migrations') IS NULL").first(as: Bool.self)
+            #expect(isEmpty == true)
+            await latin.shutDown()
+            try await database.execute("DROP DATABASE \(identifier: name) WITH (FORCE)")
+        }
+    }
+
     @Test("A database that is away is not taken for an old one")
     func away() async throws {
         var configuration = Database.Configuration()

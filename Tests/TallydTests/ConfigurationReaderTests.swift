@@ -152,4 +152,41 @@ struct ConfigurationReaderTests {
         #expect(listener?.host == "0.0.0.0")
         #expect(listener?.port == 8443)
     }
+
+    /// The error about settings, next to those that must be there.
+    private static func refusal(_ settings: [String: String]) async -> String? {
+        let required = ["TALLY_DATABASE_URL": "postgres:///tally", "TALLY_MASTER_KEY": key]
+        do {
+            _ = try await DaemonConfiguration(
+                ConfigurationReader(file: nil, environment: required.merging(settings) { $1 })
+            )
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test(
+        "A file of trust roots that cannot be used is refused",
+        arguments: ["TALLY_APNS_CA_FILE", "TALLY_WEBHOOK_CA_FILE"]
+    )
+    func trustRoots(name: String) async throws {
+        let missing = try #require(await Self.refusal([name: "/nonexistent/ca.pem"]))
+        #expect(missing.hasPrefix("\(name): ") && missing.contains("/nonexistent/ca.pem"), "\(missing)")
+        try await Self.withFile(Array("no certificate".utf8)) { path async throws in
+            let empty = try #require(await Self.refusal([name: path]))
+            #expect(empty.hasPrefix("\(name): ") && empty.contains(path), "\(empty)")
+        }
+    }
+
+    @Test("Two listeners at one address have different ports")
+    func ports() async {
+        let phones = await Self.refusal(["TALLY_PHONES_PORT": "8080"])
+        #expect(phones == "TALLY_PHONES_PORT: is the same as TALLY_HTTP_PORT, at the same address")
+        let both = ["TALLY_PHONES_PORT": "9000", "TALLY_METRICS_PORT": "9000"]
+        let metrics = await Self.refusal(both.merging(["TALLY_METRICS_HOST": "0.0.0.0"]) { $1 })
+        #expect(metrics == "TALLY_METRICS_PORT: is the same as TALLY_PHONES_PORT, at the same address")
+        #expect(await Self.refusal(both.merging(["TALLY_METRICS_HOST": "10.0.0.1"]) { $1 }) == nil)
+        #expect(await Self.refusal(["TALLY_HTTP_PORT": "0", "TALLY_PHONES_PORT": "0"]) == nil)
+    }
 }

@@ -34,12 +34,7 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
         metrics: any MetricsFactory = MetricsSystem.factory
     ) throws(APNSTransportError) {
         try configuration.validate()
-        let context: TLSContext
-        do {
-            context = try TLSContext.client(caFile: caFile)
-        } catch {
-            throw APNSTransportError(.trust, "the trust roots for APNs cannot be loaded", cause: error)
-        }
+        let context = try Self.context(caFile: caFile)
         do {
             loop = try EventLoop(name: "apns")
         } catch {
@@ -58,6 +53,21 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
         )
         self.endpoints = endpoints
         self.providerTokens = ProviderTokens(store: providerTokens)
+    }
+
+    /// Checks a file of trust roots.
+    ///
+    /// - Throws: ``APNSTransportError/Code/trust``.
+    package static func check(caFile: String) throws(APNSTransportError) {
+        _ = try context(caFile: caFile)
+    }
+
+    private static func context(caFile: String?) throws(APNSTransportError) -> TLSContext {
+        do {
+            return try TLSContext.client(caFile: caFile)
+        } catch {
+            throw APNSTransportError(.trust, "the trust roots for APNs cannot be loaded", cause: error)
+        }
     }
 
     /// The name in lifecycle logs.

@@ -21,10 +21,12 @@ extension ConnectionPool {
         guard connection.retire(because: cause) else {
             return
         }
-        logger.info(
-            "APNs connection is replaced",
-            metadata: ["apns.connection": "\(connection.number)", "apns.reason": "\(cause)"]
-        )
+        if !cause.isLast {
+            logger.info(
+                "APNs connection is replaced",
+                metadata: ["apns.connection": "\(connection.number)", "apns.reason": "\(cause)"]
+            )
+        }
         isGone(before, because: cause)
     }
 

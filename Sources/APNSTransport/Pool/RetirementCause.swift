@@ -22,6 +22,14 @@ enum RetirementCause {
         self = .goAway(code, reason: APNSAnswerBody(debugData).reason ?? Self.printable(debugData))
     }
 
+    /// Whether no other connection takes its place.
+    var isLast: Bool {
+        switch self {
+        case .shutDown: true
+        case .idle, .exhausted, .answer, .goAway, .refusals, .lost: false
+        }
+    }
+
     /// Whether this side chose to end it. Then it does not count as a failure.
     var isOurChoice: Bool {
         switch self {

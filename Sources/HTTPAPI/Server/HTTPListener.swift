@@ -27,12 +27,12 @@ struct ListeningError: Error, CustomStringConvertible {
     let words: String
 
     var description: String {
-        let purpose =
+        let (purpose, settings) =
             switch address.purpose {
-            case .api: "the API"
-            case .phones: "phones"
-            case .metrics: "metrics"
+            case .api: ("the API", "TALLY_HTTP_HOST, TALLY_HTTP_PORT")
+            case .phones: ("phones", "TALLY_PHONES_HOST, TALLY_PHONES_PORT")
+            case .metrics: ("metrics", "TALLY_METRICS_HOST, TALLY_METRICS_PORT")
             }
-        return "cannot listen for \(purpose) on \(address): \(words)"
+        return "cannot listen for \(purpose) on \(address): \(words) (\(settings))"
     }
 }

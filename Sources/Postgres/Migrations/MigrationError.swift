@@ -4,7 +4,7 @@ package struct MigrationError: Error, Sendable, CustomStringConvertible {
     package struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Kind: String, Sendable {
             case malformed, databaseTooOld, beforeBaseline, databaseTooNew, checksumMismatch, outOfOrder, failed
-            case unreachable
+            case unreachable, wrongEncoding
         }
         private let kind: Kind
 
@@ -24,6 +24,8 @@ package struct MigrationError: Error, Sendable, CustomStringConvertible {
         package static let failed = Code(kind: .failed)
         /// The database did not answer, so the state of its schema is unknown.
         package static let unreachable = Code(kind: .unreachable)
+        /// The database cannot hold text of every language. It must be made anew.
+        package static let wrongEncoding = Code(kind: .wrongEncoding)
 
         package var description: String { kind.rawValue }
     }

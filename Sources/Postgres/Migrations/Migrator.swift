@@ -35,6 +35,7 @@ package struct Migrator: Sendable {
     package func check(_ database: Database) async throws(MigrationError) {
         let history = try await reporting {
             try await database.withConnection { connection in
+                try await Self.checkEncoding(connection)
                 guard try await Self.hasTable(connection) else {
                     return MigrationHistory(known: migrations, applied: [])
                 }
@@ -46,6 +47,7 @@ package struct Migrator: Sendable {
 
     private func createTable(_ database: Database, _ timeout: Duration) async throws {
         try await database.withTransaction { connection in
+            try await Self.checkEncoding(connection)
             // The lock also covers "IF NOT EXISTS", which two sessions can pass at the same time.
             _ = try await connection.query("SELECT pg_advisory_xact_lock(\(Self.lock))", timeout: timeout)
             // Checked first, so that a program without the right to create tables succeeds if the table exists.
@@ -108,7 +110,8 @@ package struct Migrator: Sendable {
         // With any other error, the server has rolled back the migration's transaction.
         let outside: [PostgresError.Code] = [.unreachable, .poolExhausted, .closed, .commitUnknown]
         guard let migration, !outside.contains(where: { $0 == cause?.code }) else {
-            return MigrationError(.unreachable, "the database did not answer", cause: cause)
+            let message = "the database that TALLY_DATABASE_URL names did not answer"
+            return MigrationError(.unreachable, message, cause: cause)
         }
         return MigrationError(.failed, "migration \(migration.number) (\(migration.name)) failed", cause: cause)
     }
@@ -119,9 +122,25 @@ package struct Migrator: Sendable {
         } catch let error as MigrationError {
             throw error
         } catch {
-            let cause = error as? PostgresError
-            throw MigrationError(.unreachable, "the schema's version could not be read", cause: cause)
+            throw MigrationError(
+                .unreachable,
+                "the schema's version could not be read from the database that TALLY_DATABASE_URL names",
+                cause: error as? PostgresError
+            )
         }
+    }
+
+    /// Refuses a database in which some text of a push would have no place.
+    private static func checkEncoding(_ connection: PostgresConnection) async throws {
+        let encoding = try await connection.query("SELECT current_setting('server_encoding')").first(as: String.self)
+        guard let encoding, encoding != "UTF8" else { return }
+        throw MigrationError(
+            .wrongEncoding,
+            """
+            the encoding of the database is \(encoding), and Tally needs UTF8: make another with \
+            `createdb --encoding UTF8 --template template0`, and name it in TALLY_DATABASE_URL
+            """
+        )
     }
 
     private static func hasTable(_ connection: PostgresConnection) async throws -> Bool {

@@ -13,6 +13,17 @@ struct Serve: AsyncParsableCommand {
 
     func run() async throws {
         let reader = try await ConfigurationReader(file: options.config)
+        do {
+            try await serve(reader)
+        } catch {
+            // A wrong setting is also said in the format of the log, if that is a right one.
+            let format = (try? reader.word(.logFormat, LogFormat.self)) ?? .text
+            Daemon.logger(level: .critical, format).critical("tallyd ends: \(error)")
+            throw ExitCode.failure
+        }
+    }
+
+    private func serve(_ reader: ConfigurationReader) async throws {
         let configuration = try DaemonConfiguration(reader)
         if !reader.unknown.isEmpty {
             // Only a warning: settings of a newer version or another program must not prevent the start.

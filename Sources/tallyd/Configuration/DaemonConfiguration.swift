@@ -62,7 +62,7 @@ extension DaemonConfiguration {
         try readHTTP(reader)
         try readOrchestrator(reader)
         try readAPNS(reader)
-        webhookCAFile = try reader.text(.webhookCAFile)
+        webhookCAFile = try Self.trustRoots(reader, .webhookCAFile, check: WebhookTransport.check(caFile:))
         if let list = try reader.text(.webhookAllow) { webhookAllowed = try Self.addressBlocks(list) }
         logLevel = try reader.word(.logLevel) ?? logLevel
         logFormat = try reader.word(.logFormat) ?? logFormat
@@ -73,6 +73,7 @@ extension DaemonConfiguration {
         http.port = try reader.integer(.httpPort, in: 0...65535) ?? http.port
         http.phonesListener = try Self.listener(reader, host: .phonesHost, port: .phonesPort)
         http.metricsListener = try Self.listener(reader, host: .metricsHost, port: .metricsPort)
+        try checkPorts()
         http.requestsPerSecond = try reader.integer(.httpRateLimit, in: 1...1_000_000)
         if let seconds = try reader.integer(.drainDelay, in: 0...20) { http.drainDelay = .seconds(seconds) }
         servesConsole = try reader.word(.console, Switch.self) != .off
@@ -104,7 +105,7 @@ extension DaemonConfiguration {
     }
 
     private mutating func readAPNS(_ reader: ConfigurationReader) throws {
-        apnsCAFile = try reader.text(.apnsCAFile)
+        apnsCAFile = try Self.trustRoots(reader, .apnsCAFile, check: APNSClient.check(caFile:))
         transport.http2 = try reader.word(.apnsHTTP2) ?? transport.http2
         transport.proxy = try reader.text(.apnsProxy).map { url in
             try APNSProxy(url: url, name: ConfigurationKey.apnsProxy.name)
@@ -119,6 +120,38 @@ extension DaemonConfiguration {
                 let key = ConfigurationKey.apnsURL(environment.rawValue, api.rawValue)
                 guard let url = try reader.text(key) else { continue }
                 try endpoints.setURL(url, environment: environment, api: api, name: key.name)
+            }
+        }
+    }
+
+    /// The path of a file with trust roots, which can be read.
+    private static func trustRoots(
+        _ reader: ConfigurationReader,
+        _ key: ConfigurationKey,
+        check: (String) throws -> Void
+    ) throws(ConfigurationError) -> String? {
+        guard let path = try reader.text(key) else { return nil }
+        do {
+            try check(path)
+        } catch {
+            throw key.refused("\(error)")
+        }
+        return path
+    }
+
+    /// Refuses a port that two listeners would take at the same address.
+    private func checkPorts() throws(ConfigurationError) {
+        let listeners: [(key: ConfigurationKey, address: (host: String, port: Int)?)] = [
+            (.httpPort, (host: http.host, port: http.port)), (.phonesPort, http.phonesListener),
+            (.metricsPort, http.metricsListener),
+        ]
+        for (index, (key, address)) in listeners.enumerated() {
+            for (other, taken) in listeners.prefix(index) {
+                guard let address, let taken, address.port == taken.port, address.port != 0 else { continue }
+                // An address that stands for all takes the port at every one.
+                let isShared = [address.host, taken.host].contains { ["0.0.0.0", "::"].contains($0) }
+                guard isShared || address.host == taken.host else { continue }
+                throw key.refused("is the same as \(other.name), at the same address")
             }
         }
     }

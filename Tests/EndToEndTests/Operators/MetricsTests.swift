@@ -25,6 +25,7 @@ struct MetricsTests {
             let answer = try await metrics.send("GET", "/metrics")
             #expect(answer.status == 200)
             #expect(String(decoding: answer.body, as: UTF8.self).contains("# TYPE tally_http_event_readers gauge"))
+            #expect(String(decoding: answer.body, as: UTF8.self).contains("\ntally_timeline_rows_lost_total 0\n"))
             let elsewhere = try await HTTPCaller(base: address, key: TallySystem.adminKey).send("GET", "/v1/apps")
             #expect(elsewhere.status == 404)
             #expect(try await HTTPCaller(base: other.url).send("GET", "/metrics").status == 401)
