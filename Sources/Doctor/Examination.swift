@@ -21,7 +21,7 @@ struct Examination: Sendable {
     var environment: String? { request.environment?.rawValue }
 
     func checks() async -> [DoctorCheck] {
-        var checks: [DoctorCheck] = []
+        var checks = writeChecks()
         var keys: [SigningKeyFacts]?
         do {
             checks += try await databaseChecks()
