@@ -28,6 +28,7 @@ struct Examination: Sendable {
             let found = try await signingKeys()
             keys = found
             checks += signingKeyChecks(found)
+            checks += refusalChecks()
             checks += try await credentialChecks()
             checks += try await workChecks()
             checks += try await channelChecks()

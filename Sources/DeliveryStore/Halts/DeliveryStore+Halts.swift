@@ -60,6 +60,7 @@ extension DeliveryStore {
             were rejections of tokens. 'tally doctor' says which.
             """
         let refusal = database.writes.current().map { "\($0.meaning) Posts fail. 'tally doctor' says what to do." }
-        return (halts > 0 ? [halted] : []) + [refusal, store.skews.warning].compactMap(\.self)
+        let others = [refusal, store.masterKeyWatch.warning, store.skews.warning]
+        return (halts > 0 ? [halted] : []) + others.compactMap(\.self)
     }
 }
