@@ -98,8 +98,8 @@ extension Examination {
         return switch reason {
         case "ExpiredProviderToken": "A clock is wrong by an hour: let this machine and the database's follow NTP."
         case "InvalidProviderToken":
-            "Key, key id and team do not belong together. Compare `tally apps show \(app)` with Apple's developer portal, "
-                + "and " + register
+            "Key, key id and team do not belong together. Compare `tally apps show \(app)` with Apple's developer "
+                + "portal, and " + register
         case "BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken", "BadCertificateEnvironment":
             "The key may not send in this environment: " + register
         case "TopicDisallowed", "TopicMismatch":

@@ -51,8 +51,8 @@ package struct Store: Sendable {
         TimelineWriter(timeline: timeline, database: database, logger: logger)
     }
 
-    /// What the store does in the background: it makes and drops partitions, forgets old rows, and tries the master key. When the master key
-    /// changes, it seals all secrets again, also those of the rooms above.
+    /// What the store does in the background: it makes and drops partitions, forgets old rows, and tries the master key.
+    /// When the master key changes, it seals all secrets again, also those of the rooms above.
     package func duties(sealing secrets: [SealedSecrets]) -> [any Service] {
         [
             ExpiryDuty(store: self),

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Remembers that the server refuses to write: it is read-only, its disk is full, or its storage fails.
 ///
-/// Any statement of the daemon that meets it counts. A success does not end it: on a full disk many writes still succeed,
-/// because they need no new room.
+/// Any statement of the daemon that meets it counts. A success does not end it: on a full disk many writes still
+/// succeed, because they need no new room.
 package final class WriteRefusals: Sendable {
     /// Why the server refuses.
     package struct Refusal: Sendable, Hashable {
