@@ -14,6 +14,22 @@ extension Examination {
         return checks
     }
 
+    /// Whether the database has refused a write of this daemon within the last minute.
+    func writeChecks() -> [DoctorCheck] {
+        guard let refusal = database.writes.current() else { return [] }
+        let finding = "\(refusal.meaning) It has refused a write with SQLSTATE \(refusal.sqlState)."
+        return [DoctorCheck("database_writes", .broken, finding, advice: Self.advice(for: refusal))]
+    }
+
+    private static func advice(for refusal: WriteRefusals.Refusal) -> String {
+        switch refusal.sqlState {
+        case "25006":
+            "TALLY_DATABASE_URL must name the primary. If it does, see why default_transaction_read_only is on there."
+        case "53100": "Make room on the disk of Postgres. The check `disk` says what else keeps WAL there."
+        default: "Look at the log of Postgres and at its disk: the operating system refuses to read or write files."
+        }
+    }
+
     private func schemaCheck() async throws -> DoctorCheck {
         do {
             try await Migrator.ofThisVersion().check(database)

@@ -73,6 +73,43 @@ extension Examination {
         return DoctorCheck("signing_key", of: key.subject, .broken, finding, advice: advice)
     }
 
+    /// Whether Apple refuses key, team, topic or capability, as this daemon has heard within the last minutes.
+    func refusalChecks() -> [DoctorCheck] {
+        let refusals = doctor.store.credentials.current().filter { refusal in
+            let scope = refusal.place.scope
+            return request.bundleID.map { $0 == scope.app } ?? true
+                && request.environment.map { $0 == scope.environment } ?? true
+        }
+        return refusals.map { refusal in
+            let scope = refusal.place.scope
+            let pushes = refusal.place.isBroadcast ? "broadcasts" : "pushes"
+            return DoctorCheck(
+                "credential",
+                of: "\(scope.app) (\(scope.environment.rawValue))",
+                .broken,
+                "APNs refuses the \(pushes) of this app: \(refusal.words). They wait.",
+                advice: Self.advice(forReason: refusal.reason, of: scope.app)
+            )
+        }
+    }
+
+    private static func advice(forReason reason: String?, of app: BundleID) -> String {
+        let register = "register the right key with `tally apps put` (docs/guides/on-call.md#tallycredentialrefused)."
+        return switch reason {
+        case "ExpiredProviderToken": "A clock is wrong by an hour: let this machine and the database's follow NTP."
+        case "InvalidProviderToken":
+            "Key, key id and team do not belong together. Compare `tally apps show \(app)` with Apple's developer "
+                + "portal, and " + register
+        case "BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken", "BadCertificateEnvironment":
+            "The key may not send in this environment: " + register
+        case "TopicDisallowed", "TopicMismatch":
+            "The key may not send for this bundle id: look at the id and the team, and " + register
+        case "FeatureNotEnabled", "BroadcastFeatureNotEnabled":
+            "Give the App ID the Broadcast capability in Apple's developer portal. Only channels suffer."
+        default: "Compare `tally apps show \(app)` with Apple's developer portal, and " + register
+        }
+    }
+
     /// Whether Apple has complained of the provider tokens.
     func credentialChecks() async throws -> [DoctorCheck] {
         let rows = try await database.query(

@@ -21,13 +21,14 @@ struct Examination: Sendable {
     var environment: String? { request.environment?.rawValue }
 
     func checks() async -> [DoctorCheck] {
-        var checks: [DoctorCheck] = []
+        var checks = writeChecks()
         var keys: [SigningKeyFacts]?
         do {
             checks += try await databaseChecks()
             let found = try await signingKeys()
             keys = found
             checks += signingKeyChecks(found)
+            checks += refusalChecks()
             checks += try await credentialChecks()
             checks += try await workChecks()
             checks += try await channelChecks()

@@ -9,6 +9,8 @@ struct WorkFacts: Sendable {
     var held: Int64 = 0
     /// Those whose lease has run out although there is work: their daemon is gone, and no other has taken over.
     var stale: Int64 = 0
+    /// Segments whose work has failed again and again.
+    var failing: Int64 = 0
     /// For how many seconds the oldest work of each kind has been due without being taken up.
     var waiting: [Kind: Double] = [:]
 
@@ -39,16 +41,28 @@ struct WorkFacts: Sendable {
         }
     }
 
+    /// So many failures in a row are no accident.
+    static let manyFailures: Int64 = 5
     /// How long work may wait before it is worth a word, and before promises are broken.
     private static let (patience, limit) = (10.0, 60.0)
 
-    var checks: [DoctorCheck] { [leaseCheck, dueCheck] }
+    var checks: [DoctorCheck] { [leaseCheck, dueCheck] + failureChecks }
 
     private var leaseCheck: DoctorCheck {
         guard stale > 0 else { return DoctorCheck("leases", .ok, "\(held) held, none left behind") }
         let finding = "\(stale) leases have run out with work left, and nobody has taken it over; \(held) are held."
         let advice = "Look whether a daemon runs and what it logs: one takes over within seconds."
         return DoctorCheck("leases", .broken, finding, advice: advice)
+    }
+
+    /// None if all is well: few installations ever see it.
+    private var failureChecks: [DoctorCheck] {
+        guard failing > 0 else { return [] }
+        let finding = "The work of \(failing) segments has failed \(Self.manyFailures) times in a row or more."
+        let advice =
+            "Look in the logs of all daemons for 'segment failed', and run tally doctor against each: a daemon with "
+            + "another TALLY_MASTER_KEY fails what it takes. Else APNs is away or refuses the key."
+        return [DoctorCheck("failing_work", .warning, finding, advice: advice)]
     }
 
     private var dueCheck: DoctorCheck {
@@ -80,7 +94,8 @@ extension WorkFacts {
                                           AND s.due_at < clock_timestamp()),
                        coalesce(max(extract(epoch FROM clock_timestamp() - greatest(s.due_at, s.lease_until)))
                            FILTER (WHERE s.due_at < clock_timestamp()
-                               AND (s.lease_until IS NULL OR s.lease_until < clock_timestamp())), 0)::float8
+                               AND (s.lease_until IS NULL OR s.lease_until < clock_timestamp())), 0)::float8,
+                       count(*) FILTER (WHERE s.failures >= \(Self.manyFailures))
                 FROM segments AS s JOIN activities AS a USING (activity_key)
                 WHERE s.due_at IS NOT NULL AND (\(app)::text IS NULL OR a.bundle_id = \(app))
                 """,
@@ -115,8 +130,8 @@ extension WorkFacts {
             timeout: Examination.patience
         )
         var facts = WorkFacts()
-        if let (held, stale, seconds) = try answers[0].first(as: (Int64, Int64, Double).self) {
-            (facts.held, facts.stale) = (held, stale)
+        if let (held, stale, seconds, failing) = try answers[0].first(as: (Int64, Int64, Double, Int64).self) {
+            (facts.held, facts.stale, facts.failing) = (held, stale, failing)
             facts.waiting[.segment] = seconds
         }
         facts.waiting[.schedule] = try answers[1].single(Double.self) ?? 0

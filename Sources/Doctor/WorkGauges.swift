@@ -23,6 +23,7 @@ struct WorkGauges: Service, CustomStringConvertible {
     /// Whether the database can be reached is asked by a statement that has nothing to read: one that is slow only says
     /// that there is much.
     func update() async throws {
+        defer { gauge("tally_database_writable").record(store.database.writes.current() == nil ? 1 : 0) }
         let reachable = gauge("tally_database_reachable")
         do {
             let clocks = try await ClockComparison.read(from: store.database)

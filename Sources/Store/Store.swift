@@ -32,6 +32,10 @@ package struct Store: Sendable {
     package let timeline: Timeline
     /// Knows when it was last reported that the database's clock stepped back.
     package let skews = ClockSkewWatch()
+    /// Knows whether the master key opens the signing keys.
+    package let masterKeyWatch = MasterKeyWatch()
+    /// Knows where APNs refuses this daemon's key, team, topic or capability.
+    package let credentials = CredentialRefusals()
 
     package init(database: Database, masterKeys: MasterKeys, settings: OrchestratorSettings, logger: Logger) {
         self.database = database
@@ -47,12 +51,13 @@ package struct Store: Sendable {
         TimelineWriter(timeline: timeline, database: database, logger: logger)
     }
 
-    /// What the store does in the background: it makes and drops partitions, and forgets old rows. When the master key
-    /// changes, it seals all secrets again, also those of the rooms above.
+    /// What the store does in the background: it makes and drops partitions, forgets old rows, and tries the master key.
+    /// When the master key changes, it seals all secrets again, also those of the rooms above.
     package func duties(sealing secrets: [SealedSecrets]) -> [any Service] {
         [
             ExpiryDuty(store: self),
             PartitionDuty(store: self),
+            MasterKeyCheck(store: self),
             MasterKeyRotation(database: database, keys: masterKeys, secrets: secrets, logger: logger),
         ]
     }

@@ -95,6 +95,53 @@ struct ExaminationTests {
         }
     }
 
+    @Test("work that fails again and again is found, whichever daemon fails it")
+    func failures() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.settle()
+            try await world.tables.setWork(dueIn: 20)
+            try await world.tables.setFailures(4)
+            let early = await Self.checks(world)
+            #expect(!early.contains { $0.check == "failing_work" })
+            try await world.tables.setFailures(5)
+            let check = try await Self.check("failing_work", world)
+            #expect(check.verdict == .warning)
+            #expect(check.finding.hasPrefix("The work of 1 segments"))
+            #expect(check.advice?.contains("TALLY_MASTER_KEY") == true)
+        }
+    }
+
+    @Test("a credential that Apple refuses is broken until a push is accepted, and the advice is that for the reason")
+    func credential() async throws {
+        let settings = OrchestratorSettings {
+            $0.retryCap = .seconds(7_200)
+            $0.jitter = { 1 }
+        }
+        try await withWorld(settings: settings) { world in
+            try await world.start()
+            try await world.follow("phone", token: "aa01", known: 1)
+            try await world.settle()
+            let before = await Self.checks(world)
+            #expect(!before.contains { $0.check == "credential" })
+            world.recorder.answerAll(with: .badKey)
+            try await world.update(score: 1)
+            try await world.settle()
+            let check = try await Self.check("credential", world)
+            #expect(check.verdict == .broken)
+            #expect(check.subject == "com.example.app (production)")
+            #expect(check.finding.contains("403 InvalidProviderToken"))
+            #expect(check.advice?.contains("tally apps show com.example.app") == true)
+            let sandbox = await Self.checks(world, DoctorRequest(environment: .sandbox))
+            #expect(!sandbox.contains { $0.check == "credential" })
+            world.recorder.answerAll(with: nil)
+            try await world.pass(7_201)
+            try await world.settle()
+            let after = await Self.checks(world)
+            #expect(!after.contains { $0.check == "credential" })
+        }
+    }
+
     @Test("missing partitions are found, and found no more once a daemon has tended them")
     func partitions() async throws {
         try await withWorld { world in

@@ -1,7 +1,9 @@
+import APITypes
 import DeliveryStore
 import MetricsTestKit
 import OrchestratorTestSupport
 import Postgres
+import ReportTypes
 import TestSupport
 import Testing
 
@@ -32,6 +34,32 @@ struct WorkGaugesTests {
             await #expect(throws: PostgresError.self) { try await gauges.update() }
             let reachable = try metrics.expectGauge("tally_database_reachable").lastValue
             #expect(reachable == 0)
+        }
+    }
+
+    @Test("A database that refuses to write is told in the gauge, to operators and by the doctor")
+    func readOnly() async throws {
+        try await withWorld(connections: 1) { world in
+            let metrics = TestMetrics()
+            let gauges = WorkGauges(store: world.orchestrator.store, metrics: metrics)
+            try await gauges.update()
+            #expect(try metrics.expectGauge("tally_database_writable").lastValue == 1)
+            #expect(try await world.orchestrator.warnings().isEmpty)
+            let error = await #expect(throws: PostgresError.self) {
+                try await world.database.withConnection { connection in
+                    try await connection.execute("SET default_transaction_read_only = on")
+                    try await connection.execute("CREATE TABLE refused ()")
+                }
+            }
+            #expect(error.flatMap { world.orchestrator.problem(for: $0) }?.code == "unavailable")
+            try await gauges.update()
+            #expect(try metrics.expectGauge("tally_database_writable").lastValue == 0)
+            #expect(try await world.orchestrator.warnings().first?.hasPrefix("The database is read-only.") == true)
+            let report = await world.orchestrator.examine(DoctorRequest(), installation: true)
+            let check = try #require(report.checks.first { $0.check == "database_writes" })
+            #expect(check.verdict == .broken)
+            #expect(check.finding.contains("25006"))
+            #expect(check.advice?.contains("primary") == true)
         }
     }
 

@@ -2,6 +2,7 @@ import APNSTransport
 import ActivityModel
 import Cards
 import DeliveryStore
+import Logging
 import Postgres
 import Store
 
@@ -101,12 +102,14 @@ extension DeliveryRoom {
             wantsReceipts: pass.wantsReceipts
         )
         let outcome = await slot.awaiting { await sender.send(batch) }
+        let scope = HaltScope(app: pass.headers.bundleID, environment: pass.environment)
+        watchCredentials(outcome, at: CredentialRefusals.Place(scope: scope, isBroadcast: false))
         await halts.observe(
             AnswerWatch.Count(answers: outcome.answered, rejections: outcome.rejected),
             of: outcome.exceptions.compactMap { exception in
                 exception.isRejection && exception.index < devices.count ? devices[exception.index] : nil
             },
-            in: HaltScope(app: pass.headers.bundleID, environment: pass.environment)
+            in: scope
         )
         if let told = pass.told { timeline.record(told, to: devices, outcome) }
         return outcome
@@ -132,8 +135,22 @@ extension DeliveryRoom {
         let departure = ContinuousClock.now
         let answer = await slot.awaiting { await sender.broadcast(push) }
         let outcome = BatchOutcome(single: answer, latency: departure.duration(to: .now))
+        let scope = HaltScope(app: pass.headers.bundleID, environment: pass.environment)
+        watchCredentials(outcome, at: CredentialRefusals.Place(scope: scope, isBroadcast: true))
         if let told = pass.told { timeline.record(told, broadcast: outcome) }
         return outcome
+    }
+
+    /// Takes down whether APNs refuses key, team, topic or capability, and logs that once a minute.
+    private func watchCredentials(_ outcome: BatchOutcome, at place: CredentialRefusals.Place) {
+        guard let refusal = store.credentials.observe(outcome, at: place) else { return }
+        logger.warning(
+            "APNs refuses the credential of an app",
+            metadata: [
+                "app": "\(place.scope.app)", "environment": "\(place.scope.environment.rawValue)",
+                "reason": "\(refusal.words)",
+            ]
+        )
     }
 
     /// Runs statements that settle answers in one transaction. In a task of its own: otherwise a stopping daemon would lose

@@ -50,13 +50,17 @@ extension DeliveryStore {
 
     /// Warnings for operators while the daemon works. They go to `/health/ready`, which anybody may read, so they name
     /// no app.
+    ///
+    /// Over within 3 seconds: probes of load balancers wait little longer.
     package func warnings() async throws -> [String] {
-        let rows = try await database.query("SELECT count(*) FROM sending_halts", timeout: .seconds(2))
+        let rows = try await database.query("SELECT count(*) FROM sending_halts", within: .seconds(3))
         let halts = try rows.single(Int64.self) ?? 0
         let halted = """
             Sending is halted for \(halts) \(halts == 1 ? "environment of an app" : "environments of apps"): too many answers \
             were rejections of tokens. 'tally doctor' says which.
             """
-        return (halts > 0 ? [halted] : []) + [store.skews.warning].compactMap(\.self)
+        let refusal = database.writes.current().map { "\($0.meaning) Posts fail. 'tally doctor' says what to do." }
+        let others = [refusal, store.masterKeyWatch.warning, store.skews.warning]
+        return (halts > 0 ? [halted] : []) + others.compactMap(\.self)
     }
 }

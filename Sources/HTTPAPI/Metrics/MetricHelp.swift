@@ -25,6 +25,7 @@ package enum MetricHelp {
         "tally_clock_skew_seconds": "How far the clock of the database is ahead of the clock of this daemon.",
         "tally_build_info": "Always 1. The label is the version of the daemon.",
         "tally_database_reachable": "1 if the database answered the last look at its clock.",
+        "tally_database_writable": "0 if the database has refused a write of this daemon within the last minute.",
         "tally_database_connections": "Connections to the database, with those being opened.",
         "tally_database_connections_idle": "Connections to the database that are ready and unused.",
         "tally_database_waiting": "Callers inside this daemon that wait for a connection to the database.",

@@ -13,6 +13,7 @@ package final class Session: @unchecked Sendable {
     private let loop: EventLoop
     private var handle: ConnectionHandle?
     private let cancel: CancelHandle?
+    private var failure: String?
     var cache: StatementCache
 
     /// The id of the server process.
@@ -54,6 +55,13 @@ package final class Session: @unchecked Sendable {
         claimed { $0?.transactionStatus ?? .unknown } ?? .active
     }
 
+    /// The SQLSTATE of the last operation that the server refused since the last call.
+    package func takeFailure() -> String? {
+        var last: String?
+        _ = claimed { _ in (last, failure) = (failure, nil) }
+        return last
+    }
+
     /// Closes the connection in an orderly way. A second call does nothing. The session must not be in use.
     package func close() {
         _ = claimed { $0 = nil }
@@ -75,7 +83,7 @@ package final class Session: @unchecked Sendable {
         do {
             return try await body(connection)
         } catch {
-            if error.code != .server { abandon(connection, error.code) }
+            if error.code == .server { failure = error.diagnostics?.sqlState } else { abandon(connection, error.code) }
             throw error
         }
     }

@@ -14,6 +14,8 @@ package final class Database: Service, Sendable, CustomStringConvertible {
     let loop: EventLoop
     let logger: Logger
     let pool: Pool
+    /// Whether the server refuses to write.
+    package let writes: WriteRefusals
     private let gate: StatementGate?
     private let failures: Mutex<ConnectFailures>
 
@@ -38,6 +40,7 @@ package final class Database: Service, Sendable, CustomStringConvertible {
         settings = try Self.settings(url, configuration)
         if let loop { self.loop = loop } else { self.loop = try SharedLoop.get() }
         pool = Pool(maximum: configuration.maximumConnections, loop: self.loop)
+        writes = WriteRefusals()
         gate = nil
         failures = Mutex(ConnectFailures(longestPause: configuration.maximumBackOff))
     }
@@ -59,6 +62,7 @@ package final class Database: Service, Sendable, CustomStringConvertible {
         loop = other.loop
         logger = other.logger
         pool = other.pool
+        writes = other.writes
         self.gate = gate
         failures = Mutex(ConnectFailures(longestPause: configuration.maximumBackOff))
     }
@@ -110,10 +114,19 @@ package final class Database: Service, Sendable, CustomStringConvertible {
         return try await connection.pipeline(queries, timeout: timeout)
     }
 
-    private func lend() async throws(PostgresError) -> PostgresConnection {
+    /// Runs one statement on any connection, with a limit for everything: also for the wait for a connection.
+    package func query(_ query: Query, within limit: Duration) async throws(PostgresError) -> Rows {
+        let deadline = ContinuousClock.now + limit
+        let connection = try await lend(until: deadline)
+        defer { takeBack(connection) }
+        return try await connection.query(query, timeout: ContinuousClock.now.duration(to: deadline))
+    }
+
+    private func lend(until end: ContinuousClock.Instant? = nil) async throws(PostgresError) -> PostgresConnection {
         let began = ContinuousClock.now
         defer { configuration.waited?(began.duration(to: .now)) }
-        let deadline = began + configuration.acquireTimeout
+        let latest = began + configuration.acquireTimeout
+        let deadline = end.map { min($0, latest) } ?? latest
         switch await pool.acquire(until: deadline) {
         case .session(let session) where session.isAlive():
             return loan(session)
@@ -136,9 +149,10 @@ package final class Database: Service, Sendable, CustomStringConvertible {
 
     private func takeBack(_ connection: PostgresConnection) {
         let session = connection.session
+        let isReadOnly = session.takeFailure().map { writes.saw($0) } ?? false
         switch connection.end() {
-        case .fit: return pool.release(session)
-        case .broken: break
+        case .fit where !isReadOnly: return pool.release(session)
+        case .fit, .broken: break
         case .leftInTransaction: logger.warning("a transaction was left open; the connection is thrown away")
         }
         session.close()

@@ -13,8 +13,11 @@ extension Store {
             return .unavailable()
         case .connectionLost, .timedOut, .cancelled, .commitUnknown:
             return .outcomeUnknown()
-        case .server where isPassing(sqlState: error.sqlState ?? ""):
-            return .unavailable("The database could not carry out the request now.")
+        case .server:
+            let state = error.sqlState ?? ""
+            if let refusal = WriteRefusals.Refusal(sqlState: state) { return .unavailable(refusal.meaning) }
+            return isPassing(sqlState: state)
+                ? .unavailable("The database could not carry out the request now.") : nil
         default:
             return nil
         }

@@ -78,6 +78,11 @@ extension EngineTables {
         )
     }
 
+    /// The work of all segments has failed so many times in a row.
+    package func setFailures(_ failures: Int64) async throws {
+        try await database.execute("UPDATE segments SET failures = \(failures)")
+    }
+
     /// Sending to an app is halted.
     package func halt(
         _ app: String,
