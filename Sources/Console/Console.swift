@@ -32,7 +32,7 @@ package struct Console: Sendable {
 
     /// The answer to a form above ``bodyLimit(of:)``.
     package static var bodyTooLarge: ConsoleAnswer {
-        ErrorPage.alone(status: 413, "This form is too large. Nothing was changed.")
+        ErrorPage.alone(status: 413, "This form is too large, or your session has ended. Nothing was changed.")
     }
 
     package func answer(to request: ConsoleRequest, over api: any ConsoleAPI) async -> ConsoleAnswer {

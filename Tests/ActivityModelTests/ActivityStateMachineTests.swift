@@ -87,14 +87,14 @@ struct ActivityStateMachineTests {
         #expect(machine.update(update, now: 1_100) == .accept(revision: 5, timestamp: 1_100))
     }
 
-    @Test("A scheduled update that is run long before its event counts as of five minutes later")
+    @Test("A scheduled update that is run long before its event counts as of now")
     func scheduledFutureEvent() {
         var machine = Self.machine(.live)
         var update = ActivityStateMachine.Update(contentState: ["score": 1])
         update.eventTime = 90_000_000_000
         update.isScheduled = true
         #expect(machine.update(update, now: 1_100) == .accept(revision: 5, timestamp: 1_100))
-        #expect(machine.standing.eventTime == 1_400_000_000)
+        #expect(machine.standing.eventTime == 1_100_000_000)
     }
 
     @Test("At most eight barriers are open, and a refused one leaves nothing behind")

@@ -200,8 +200,9 @@ struct PoolTests {
             let rows = try await database.pipeline([
                 "SHOW idle_in_transaction_session_timeout", "SHOW client_connection_check_interval",
                 "SHOW application_name", "SHOW client_encoding", "SHOW enable_seqscan", "SHOW jit",
+                "SHOW max_parallel_workers_per_gather",
             ])
-            #expect(try rows.map { try $0.first(as: String.self) } == ["9s", "1s", "tally", "UTF8", "off", "off"])
+            #expect(try rows.map { try $0.first(as: String.self) } == ["9s", "1s", "tally", "UTF8", "off", "off", "0"])
         }
     }
 

@@ -5,6 +5,7 @@ import Intake
 import JSON
 import Postgres
 import OrchestratorTestSupport
+import TestSupport
 import Testing
 
 @testable import Orchestrator
@@ -277,6 +278,38 @@ struct TicketKeyTests {
             let other = try #require(try await registry.authenticate(secret: another)?.ticket)
             _ = try await registry.intake.registerDevice(app, Self.phone, other.admit(report), by: other)
             #expect(try await registry.device(app, Self.phone).userID == UserID(stored: "other"))
+        }
+    }
+
+    @Test("A report by a signed ticket waits for the erasure of its user, also with a device that nobody knows")
+    func erasureUnderWay() async throws {
+        try await withRegistry { registry, app in
+            let key = try await key(registry, app)
+            let text = try await ticket(key, app, on: registry)
+            let believed = try #require(try await registry.authenticate(secret: text)?.ticket)
+            let report = DeviceRequest(environment: .production)
+            let refusal = try await withThrowingTaskGroup(of: Problem?.self) { group in
+                try await registry.database.withTransaction { connection in
+                    _ = try await connection.query(RevocationRows.lock(Self.fan, in: app))
+                    group.addTask {
+                        try await problem {
+                            _ = try await registry.intake
+                                .registerDevice(app, Self.phone, believed.admit(report), by: believed)
+                        }
+                    }
+                    try await eventually("the report waits", every: .milliseconds(2)) {
+                        let waiting: Query = """
+                            SELECT FROM pg_stat_activity
+                            WHERE datname = current_database() AND wait_event = 'advisory'
+                            """
+                        return try await registry.database.query(waiting).count > 0
+                    }
+                    _ = try await connection.execute(RevocationRows.erasure(of: Self.fan, in: app))
+                }
+                return try await group.next() ?? nil
+            }
+            #expect(refusal?.status == 401)
+            #expect(try await registry.database.query("SELECT FROM devices").count == 0)
         }
     }
 

@@ -187,6 +187,9 @@ struct ConfigurationReaderTests {
         let metrics = await Self.refusal(both.merging(["TALLY_METRICS_HOST": "0.0.0.0"]) { $1 })
         #expect(metrics == "TALLY_METRICS_PORT: is the same as TALLY_PHONES_PORT, at the same address")
         #expect(await Self.refusal(both.merging(["TALLY_METRICS_HOST": "10.0.0.1"]) { $1 }) == nil)
+        let ownFamily = ["TALLY_HTTP_HOST": "0.0.0.0", "TALLY_METRICS_HOST": "::1", "TALLY_METRICS_PORT": "8080"]
+        #expect(await Self.refusal(ownFamily) == nil)
+        #expect(await Self.refusal(ownFamily.merging(["TALLY_HTTP_HOST": "::"]) { $1 }) != nil)
         #expect(await Self.refusal(["TALLY_HTTP_PORT": "0", "TALLY_PHONES_PORT": "0"]) == nil)
     }
 }

@@ -77,8 +77,8 @@ extension ActivityStateMachine {
         var eventTime = update.eventTime
         if let claimed = eventTime, Self.isFuture(claimed, at: time) {
             guard update.isScheduled else { return .refuseFutureEvent }
-            // Run early by hand. Later updates are measured against a time that comes soon.
-            eventTime = (time + Self.maximumEventLead) * 1_000_000
+            // Run early by hand. Updates of what happens meanwhile must not be late.
+            eventTime = time * 1_000_000
         }
         if let eventTime {
             if let newest = standing.eventTime, eventTime < newest { return .refuseLateEvent(newest: newest) }

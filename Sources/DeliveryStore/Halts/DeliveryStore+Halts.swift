@@ -59,7 +59,7 @@ extension DeliveryStore {
             Sending is halted for \(halts) \(halts == 1 ? "environment of an app" : "environments of apps"): too many answers \
             were rejections of tokens. 'tally doctor' says which.
             """
-        let refusal = database.writes.current().map { "\($0.meaning) Posts fail. 'tally doctor' says what to do." }
+        let refusal = database.writes.current().map { "\($0.meaning) Posts may fail. 'tally doctor' says what to do." }
         let others = [refusal, store.masterKeyWatch.warning, store.skews.warning]
         return (halts > 0 ? [halted] : []) + others.compactMap(\.self)
     }

@@ -13,6 +13,7 @@ extension Intake {
     /// - Throws: 404 for an unknown app.
     package func eraseUser(_ app: BundleID, _ id: UserID) async throws {
         try await database.withYieldingTransaction { connection in
+            _ = try await connection.query(RevocationRows.lock(id, in: app))
             try await store.holdApp(app, connection)
             let devices = try await connection.query(DeviceRows.ids(of: id, in: app)).decoded(as: String.self)
             let activities = try await UserErasure.activities(

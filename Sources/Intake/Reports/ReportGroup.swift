@@ -177,9 +177,9 @@ struct ReportGroup {
         let admission = ticketed.isEmpty ? [] : [TicketedCard.admission(of: ticketed)]
         let revocations = RevocationRows.revoked(reports.map(\.card.ticket))
         let finding = DeviceRows.finding(reports.map { ($0.card.deviceName, $0.card.request) })
-        let rows = try await connection.pipeline(
-            [.planningOnce, finding, ChannelRows.serving(onChannels)] + admission + revocations
-        )
+        let locks = RevocationRows.locks(reports.map(\.card.ticket))
+        let statements = [.planningOnce, finding, ChannelRows.serving(onChannels)] + admission + revocations
+        let rows = Array(try await connection.pipeline(locks + statements).dropFirst(locks.count))
         if !ticketed.isEmpty {
             let good = try TicketedCard.admitted(rows[3])
             for card in ticketed where !good.contains(card.place) { devices[card.place] = .failure(.otherActivity) }

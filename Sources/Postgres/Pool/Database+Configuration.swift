@@ -43,7 +43,8 @@ extension Database {
             let times = settings.map { ($0.name, String(max(Int($0.value / .milliseconds(1)), 1))) }
             // Tally reads by key, or page by page in the order of an index. While a table is empty, the server would
             // plan to read all of it. It keeps such plans, also when the table has grown.
-            let planning = [("enable_seqscan", "off"), ("jit", "off")]
+            // Parallel workers need shared memory, of which a container has little.
+            let planning = [("enable_seqscan", "off"), ("jit", "off"), ("max_parallel_workers_per_gather", "0")]
             return (times + planning).map { name, value in
                 let query: Query = "SELECT set_config(\(name), \(value), false)"
                 return query.statement

@@ -17,6 +17,36 @@ package enum RevocationRows {
         """
     }
 
+    /// The statement that keeps away reports by signed tickets of a user until the transaction ends. It comes before
+    /// all other locks.
+    package static func lock(_ user: UserID, in app: BundleID) -> Query {
+        "SELECT pg_advisory_xact_lock(hashtextextended(\(name(user, app)), 0))"
+    }
+
+    /// The statement that keeps away the erasures of the users of signed tickets. Otherwise one of them could overlook
+    /// a new device, whose row nobody can lock. It comes before all other locks.
+    ///
+    /// - Returns: No statement if no ticket is a signed one of a user.
+    package static func locks(_ tickets: [TicketGrant?]) -> [Query] {
+        let names = Set(
+            tickets.compactMap { ticket in
+                ticket.flatMap { ticket in ticket.issuedAt == nil ? nil : ticket.user.map { name($0, ticket.app) } }
+            }
+        )
+        if names.isEmpty { return [] }
+        return [
+            """
+            SELECT pg_advisory_xact_lock_shared(u.key)
+            FROM (SELECT DISTINCT hashtextextended(n.name, 0) AS key FROM unnest(\(names.sorted())) AS n(name)
+                  ORDER BY key) AS u
+            """
+        ]
+    }
+
+    private static func name(_ user: UserID, _ app: BundleID) -> String {
+        "tally/user/\(app.rawValue)/\(user.rawValue)"
+    }
+
     /// The end of a statement that inserts a revocation.
     static let laterWins = """
         ON CONFLICT (bundle_id, subject_sha256) DO UPDATE

@@ -203,7 +203,8 @@ package struct RegistrationGroup {
             """,
         ]
         let revocations = RevocationRows.revoked(asked.map(\.ticket))
-        let rows = try await connection.pipeline(statements + revocations)
+        let locks = RevocationRows.locks(asked.map(\.ticket))
+        let rows = Array(try await connection.pipeline(locks + statements + revocations).dropFirst(locks.count))
         let apps = Set(try rows[1].decoded(as: String.self))
         for place in places where !apps.contains(reports[place].app.rawValue) {
             answers[place] = .failure(Problem.notFound("the app"))

@@ -148,12 +148,16 @@ extension DaemonConfiguration {
         for (index, (key, address)) in listeners.enumerated() {
             for (other, taken) in listeners.prefix(index) {
                 guard let address, let taken, address.port == taken.port, address.port != 0 else { continue }
-                // An address that stands for all takes the port at every one.
-                let isShared = [address.host, taken.host].contains { ["0.0.0.0", "::"].contains($0) }
-                guard isShared || address.host == taken.host else { continue }
+                let isShared = Self.takes(address.host, taken.host) || Self.takes(taken.host, address.host)
+                guard isShared else { continue }
                 throw key.refused("is the same as \(other.name), at the same address")
             }
         }
+    }
+
+    /// Whether a listener takes its port from another one. `::` stands for all addresses, `0.0.0.0` for those of IPv4.
+    private static func takes(_ host: String, _ other: String) -> Bool {
+        host == other || host == "::" || (host == "0.0.0.0" && !other.contains(":"))
     }
 
     /// Refuses an address without a port, because it would silently do nothing.
