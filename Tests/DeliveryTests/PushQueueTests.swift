@@ -16,29 +16,11 @@ import Testing
 
 @Suite("Ordinary pushes", .timeLimit(.minutes(2)))
 struct PushQueueTests {
-    private func request(
-        _ to: PushRequest.Target,
-        _ type: PushType = .alert,
-        aps: JSONValue? = ["alert": "Goal"]
-    ) -> PushRequest {
-        PushRequest(to: to, pushType: type, aps: aps)
-    }
-
-    private func sendDue(_ world: World) async throws {
-        try await PushQueue(room: world.orchestrator.delivery).sendDue()
-    }
-
-    private func waiting(_ world: World) async throws -> Int64? {
-        try await world.number("SELECT count(*) FROM pushes")
-    }
-
-    private static let phone = PushRequest.Target.device(DeviceID(stored: "phone"))
-
     @Test("What is not due yet is not read again and again")
     func waitingPushes() async throws {
         try await withWorld(connections: 1) { world in
             try await world.register("phone", deviceToken: "aa01")
-            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
+            _ = try await world.orchestrator.intake.push(world.app, .ordinary(.phone))
             try await world.database.execute(
                 """
                 INSERT INTO pushes (push_id, bundle_id, environment, token, push_type, priority, body, deadline, due_at)
@@ -60,20 +42,20 @@ struct PushQueueTests {
             try await world.register("tablet", user: "fan", deviceToken: "aa02")
             try await world.register("watch", user: "fan")
             try await world.register("other", user: "other", deviceToken: "aa03")
-            var request = request(.user(UserID(stored: "fan")))
+            var request = PushRequest.ordinary(.user(UserID(stored: "fan")))
             request.custom = ["order": 7]
             request.collapseID = "goal-1"
             request.priority = .five
             request.expiresAt = Instant(unixSeconds: 4_000_000_000)
             let answer = try await world.orchestrator.intake.push(world.app, request).answer
             #expect(answer.destinations == 2)
-            try await sendDue(world)
+            try await world.sendDuePushes()
             let pushes = world.recorder.take()
             #expect(Set(pushes.map(\.destination)) == ["aa01", "aa02"])
             #expect(pushes.allSatisfy { $0.topic == "com.example.app" && $0.type == .alert && $0.priority == .five })
             #expect(pushes.allSatisfy { $0.expiration == 4_000_000_000 })
             #expect(pushes.first?.body == ["aps": ["alert": "Goal"], "order": 7])
-            #expect(try await waiting(world) == 0)
+            #expect(try await world.waitingPushes() == 0)
             let events = try await world.events(.pushSent)
             #expect(events.map { $0.detail["push_id"]?.string } == [answer.pushID, answer.pushID])
             #expect(Set(events.compactMap(\.device?.rawValue)) == ["phone", "tablet"])
@@ -86,10 +68,10 @@ struct PushQueueTests {
         try await withWorld { world in
             let token = try #require(PushToken(hex: "bb01"))
             let aps: JSONValue? = type == .widgets ? nil : [:]
-            _ = try await world.orchestrator.intake.push(world.app, request(.token(token, nil), type, aps: aps))
-            try await sendDue(world)
+            _ = try await world.orchestrator.intake.push(world.app, .ordinary(.token(token, nil), type, aps: aps))
+            try await world.sendDuePushes()
             #expect(world.recorder.take().map(\.topic) == [type.topic(of: world.app)])
-            var large = request(.token(token, nil), type, aps: aps)
+            var large = PushRequest.ordinary(.token(token, nil), type, aps: aps)
             large.custom = ["x": .string(String(repeating: "x", count: 4_500))]
             let problem = try await problem { _ = try await world.orchestrator.intake.push(world.app, large) }
             #expect((problem == nil) == (type == .voip))
@@ -102,27 +84,27 @@ struct PushQueueTests {
         try await withWorld { world in
             try await world.register("phone", deviceToken: "aa01")
             world.recorder.answer("aa01", with: .unavailable, .noAnswer)
-            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
+            _ = try await world.orchestrator.intake.push(world.app, .ordinary(.phone))
             for _ in 0..<3 {
-                try await sendDue(world)
+                try await world.sendDuePushes()
                 _ = try await world.database.execute("UPDATE pushes SET due_at = clock_timestamp()")
             }
             #expect(world.recorder.take().count == 3)
             #expect(try await world.events(.pushSent).map { $0.detail["tries"]?.int64 } == [3])
 
             world.recorder.answer("aa01", with: .badKey)
-            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
-            try await sendDue(world)
+            _ = try await world.orchestrator.intake.push(world.app, .ordinary(.phone))
+            try await world.sendDuePushes()
             _ = try await world.database.execute(
                 "UPDATE pushes SET due_at = clock_timestamp(), deadline = clock_timestamp()"
             )
-            try await sendDue(world)
-            #expect(try await waiting(world) == 0)
+            try await world.sendDuePushes()
+            #expect(try await world.waitingPushes() == 0)
             #expect(world.recorder.take().count == 1)
 
             world.recorder.answer("aa01", with: .badToken)
-            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
-            try await sendDue(world)
+            _ = try await world.orchestrator.intake.push(world.app, .ordinary(.phone))
+            try await world.sendDuePushes()
             #expect(
                 try await world.events(.pushFailed).map { $0.detail["reason"]?.string } == [
                     "expired", "400 BadDeviceToken",
@@ -132,223 +114,17 @@ struct PushQueueTests {
         }
     }
 
-    @Test("A token that APNs calls dead is forgotten, unless the device has reported since")
-    func death() async throws {
-        try await withWorld { world in
-            try await world.register("phone", deviceToken: "aa01")
-            world.recorder.answer("aa01", with: .unregistered(at: 4_000_000_000_000))
-            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
-            try await sendDue(world)
-            #expect(try await world.word("SELECT encode(device_token, 'hex') FROM devices") == nil)
-            let none = try await problem {
-                _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
-            }
-            #expect(none?.code == "no_device_token")
-        }
-    }
-
-    @Test("A token that APNs calls dead is forgotten, although the device has reported other things since")
-    func deathBetweenReports() async throws {
-        try await withWorld { world in
-            try await world.register("phone", deviceToken: "aa01")
-            try await world.database.execute("UPDATE devices SET token_registered_at = now() - interval '1 hour'")
-            let died = try await world.number("SELECT (extract(epoch FROM now() - interval '1 minute') * 1000)::int8")
-            try await world.register("phone", os: "18.2")
-            world.recorder.answer("aa01", with: .unregistered(at: died))
-            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
-            try await sendDue(world)
-            #expect(try await world.word("SELECT encode(device_token, 'hex') FROM devices") == nil)
-        }
-    }
-
-    @Test("A token that the device has reported since its death is tried again, but not for ever")
-    func contradictedDeath() async throws {
-        try await withWorld { world in
-            // Since 2001, which is before the report.
-            world.recorder.answerAll(with: .unregistered(at: 1_000_000_000_000))
-            for _ in 1...2 {
-                // The app is sure of it.
-                try await world.register("phone", deviceToken: "aa01")
-                for _ in 1...4 {
-                    #expect(try await world.word("SELECT encode(device_token, 'hex') FROM devices") == "aa01")
-                    _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
-                    try await sendDue(world)
-                }
-                #expect(world.recorder.take().count == 4)
-                #expect(try await world.word("SELECT encode(device_token, 'hex') FROM devices") == nil)
-            }
-        }
-    }
-
-    @Test("A rejected token is kept and gets no pushes until the app reports it again; no other report revives it")
-    func rejection() async throws {
-        try await withWorld { world in
-            try await world.register("phone", deviceToken: "aa01")
-            world.recorder.answer("aa01", with: .badToken)
-            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
-            try await sendDue(world)
-            #expect(world.recorder.take().count == 1)
-            try await world.register("phone", os: "18.2")
-            let none = try await problem {
-                _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
-            }
-            #expect(none?.code == "no_device_token")
-            #expect(try await world.word("SELECT encode(device_token, 'hex') FROM devices") == "aa01")
-
-            try await world.register("phone", deviceToken: "aa01")
-            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
-            try await sendDue(world)
-            #expect(world.recorder.take().map(\.destination) == ["aa01"])
-        }
-    }
-
-    @Test(
-        "What is for a token that was rejected on the way to a halt waits for its end, which revives the token or not",
-        arguments: [true, false]
-    )
-    func suspects(reviving: Bool) async throws {
-        try await withWorld { world in
-            let tablet = PushRequest.Target.device(DeviceID(stored: "tablet"))
-            try await world.register("phone", deviceToken: "aa01")
-            try await world.register("tablet", deviceToken: "aa02")
-            world.recorder.answerAll(with: .badToken)
-            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
-            _ = try await world.orchestrator.intake.push(world.app, request(tablet))
-            try await sendDue(world)
-            #expect(world.recorder.take().count == 2)
-            world.recorder.answerAll(with: nil)
-            _ = try await world.database.pipeline([
-                """
-                UPDATE devices SET token_rejected_at = token_rejected_at - interval '1 hour' WHERE device_id = 'tablet'
-                """,
-                """
-                INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
-                VALUES (\(world.app.rawValue), 'production', now() - interval '1 minute', 100, 100, now() + interval '1 hour')
-                """,
-            ])
-            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
-            let older = try await problem { _ = try await world.orchestrator.intake.push(world.app, request(tablet)) }
-            #expect(older?.code == "no_device_token")
-            try await sendDue(world)
-            #expect(world.recorder.take().isEmpty)
-            #expect(try await waiting(world) == 1)
-
-            try await world.orchestrator.liftHalt(world.app, .production, reviving: reviving)
-            let rejected: Query = """
-                SELECT string_agg(device_id, ' ' ORDER BY device_id) FROM devices WHERE token_rejected_at IS NOT NULL
-                """
-            #expect(try await world.word(rejected) == (reviving ? "tablet" : "phone tablet"))
-            let next = try await problem {
-                _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
-            }
-            #expect(next?.code == (reviving ? nil : "no_device_token"))
-            try await world.database.execute("UPDATE pushes SET due_at = clock_timestamp()")
-            try await sendDue(world)
-            #expect(world.recorder.take().map(\.destination) == (reviving ? ["aa01", "aa01"] : []))
-            #expect(try await waiting(world) == 0)
-        }
-    }
-
-    @Test("What waits for a token of a device fails unsent when the token is rejected; other tokens get their pushes")
-    func rejectedMeanwhile() async throws {
-        try await withWorld { world in
-            try await world.register("phone", deviceToken: "aa01")
-            for _ in 1...2 { _ = try await world.orchestrator.intake.push(world.app, request(Self.phone)) }
-            let last: Query = "push_key = (SELECT max(push_key) FROM pushes)"
-            try await world.database.execute(
-                "UPDATE pushes SET due_at = now() + interval '1 hour' WHERE \(part: last)"
-            )
-            world.recorder.answer("aa01", with: .badToken)
-            try await sendDue(world)
-            #expect(world.recorder.take().count == 1)
-            // One that the caller gave, and one that the device had before.
-            try await accept(["aa01", "aa02"], of: world.app, in: world)
-            try await world.database.execute(
-                "UPDATE pushes SET device_key = (SELECT device_key FROM devices) WHERE \(part: last)"
-            )
-            try await world.database.execute("UPDATE pushes SET due_at = clock_timestamp()")
-            try await sendDue(world)
-            #expect(Set(world.recorder.take().map(\.destination)) == ["aa01", "aa02"])
-            #expect(
-                try await world.events(.pushFailed).map { $0.detail["reason"]?.string } == [
-                    "400 BadDeviceToken", "token_rejected",
-                ]
-            )
-            #expect(try await world.events(.pushSent).count == 2)
-            #expect(try await waiting(world) == 0)
-        }
-    }
-
-    @Test("During a halt, what waits for a token that was rejected long before fails, and is no probe")
-    func rejectedBeforeHalt() async throws {
-        try await withWorld { world in
-            try await world.register("phone", deviceToken: "aa01")
-            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
-            _ = try await world.database.pipeline([
-                "UPDATE devices SET token_rejected_at = now() - interval '1 hour'",
-                """
-                INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
-                VALUES (\(world.app.rawValue), 'production', now() - interval '1 minute', 100, 100, now())
-                """,
-            ])
-            try await sendDue(world)
-            #expect(world.recorder.take().isEmpty)
-            #expect(try await waiting(world) == 0)
-            #expect(try await world.number("SELECT probes::int8 FROM sending_halts") == 0)
-            #expect(try await world.events(.pushFailed).map { $0.detail["reason"]?.string } == ["token_rejected"])
-        }
-    }
-
-    @Test("The death of a token does nothing to the one that the device has reported in its place")
-    func lateDeath() async throws {
-        try await withWorld { world in
-            try await world.register("phone", deviceToken: "aa01")
-            world.recorder.answer("aa01", with: .unregistered(at: 4_000_000_000_000))
-            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
-            let gate = world.recorder.close()
-            async let sending: Void = sendDue(world)
-            await gate.arrivals()
-            try await world.register("phone", deviceToken: "bb01")
-            world.recorder.open()
-            try await sending
-            #expect(try await world.word("SELECT encode(device_token, 'hex') FROM devices") == "bb01")
-        }
-    }
-
-    @Test(
-        "A late answer does nothing to the token of a device that has moved to the other environment with it",
-        arguments: [PushOutcome.badToken, .unregistered(at: 4_000_000_000_000)]
-    )
-    func lateAnswerOfEnvironment(answer: PushOutcome) async throws {
-        try await withWorld { world in
-            try await world.addSandbox()
-            try await world.register("phone", deviceToken: "aa01")
-            world.recorder.answer("aa01", with: answer)
-            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
-            let gate = world.recorder.close()
-            async let sending: Void = sendDue(world)
-            await gate.arrivals()
-            try await world.register("phone", deviceToken: "aa01", on: .sandbox)
-            world.recorder.open()
-            try await sending
-            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
-            try await sendDue(world)
-            #expect(world.recorder.take().map(\.environment) == [.production, .sandbox])
-            #expect(try await world.events(.pushSent).count == 1)
-        }
-    }
-
     @Test("A daemon that dies with pushes in its hands leaves them to another")
     func crash() async throws {
         try await withWorld { world in
             try await world.register("phone", deviceToken: "aa01")
-            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
+            _ = try await world.orchestrator.intake.push(world.app, .ordinary(.phone))
             let taken = try await PushQueue(room: world.orchestrator.delivery).claim(in: .production)
             #expect(taken.count == 1)
-            try await sendDue(world)
+            try await world.sendDuePushes()
             #expect(world.recorder.take().isEmpty)
             _ = try await world.database.execute("UPDATE pushes SET due_at = clock_timestamp()")
-            try await sendDue(world.sibling())
+            try await world.sibling().sendDuePushes()
             #expect(world.recorder.take().map(\.destination) == ["aa01"])
         }
     }
@@ -358,7 +134,7 @@ struct PushQueueTests {
         try await withWorld { world in
             try await world.register("phone", user: "fan", deviceToken: "aa01")
             let refusal = try await besideErasure(of: "fan", in: world) { () async throws -> Problem? in
-                try await problem { _ = try await world.orchestrator.intake.push(world.app, request(Self.phone)) }
+                try await problem { _ = try await world.orchestrator.intake.push(world.app, .ordinary(.phone)) }
             }
             #expect(refusal?.status == 404)
         }
@@ -368,16 +144,16 @@ struct PushQueueTests {
     func erasureBeforeSettlement() async throws {
         try await withWorld { world in
             try await world.register("phone", user: "fan", deviceToken: "aa01")
-            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
+            _ = try await world.orchestrator.intake.push(world.app, .ordinary(.phone))
             let gate = world.recorder.close()
-            let sending = Task { try await sendDue(world) }
+            let sending = Task { try await world.sendDuePushes() }
             await gate.arrivals()
             try await besideErasure(of: "fan", in: world) {
                 world.recorder.open()
                 try await sending.value
             }
             #expect(world.recorder.take().count == 1)
-            #expect(try await waiting(world) == 0)
+            #expect(try await world.waitingPushes() == 0)
             #expect(try await world.events(.pushSent).allSatisfy { $0.device == nil })
         }
     }
@@ -408,23 +184,23 @@ struct PushQueueTests {
     func halt() async throws {
         try await withWorld { world in
             try await world.register("phone", deviceToken: "aa01")
-            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
+            _ = try await world.orchestrator.intake.push(world.app, .ordinary(.phone))
             _ = try await world.database.execute(
                 """
                 INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
                 VALUES (\(world.app.rawValue), 'production', now(), 100, 100, now() + interval '1 hour')
                 """
             )
-            try await sendDue(world)
-            #expect(try await waiting(world) == 1)
+            try await world.sendDuePushes()
+            #expect(try await world.waitingPushes() == 1)
             // It is seldom met meanwhile.
             let soon: Query = "SELECT count(*) FROM pushes WHERE due_at <= clock_timestamp() + interval '4 minutes'"
             #expect(try await world.number(soon) == 0)
             _ = try await world.database.execute(
                 "UPDATE pushes SET due_at = clock_timestamp(), deadline = clock_timestamp()"
             )
-            try await sendDue(world)
-            #expect(try await waiting(world) == 0)
+            try await world.sendDuePushes()
+            #expect(try await world.waitingPushes() == 0)
             #expect(world.recorder.take().isEmpty)
         }
     }
@@ -434,16 +210,16 @@ struct PushQueueTests {
         try await withWorld { world in
             try await world.register("phone", deviceToken: "aa01")
             try await world.register("tablet", deviceToken: "aa02")
-            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
+            _ = try await world.orchestrator.intake.push(world.app, .ordinary(.phone))
             #expect(try await PushQueue(room: world.orchestrator.delivery).claim(in: .production).count == 1)
-            _ = try await world.orchestrator.intake.push(world.app, request(.device(DeviceID(stored: "tablet"))))
+            _ = try await world.orchestrator.intake.push(world.app, .ordinary(.device(DeviceID(stored: "tablet"))))
             _ = try await world.database.execute(
                 """
                 INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
                 VALUES (\(world.app.rawValue), 'production', now(), 100, 100, now() + interval '1 hour')
                 """
             )
-            try await sendDue(world)
+            try await world.sendDuePushes()
             let dates: Query = "SELECT due_at FROM pushes ORDER BY push_key"
             let before = try await world.database.query(dates).decoded(as: PGTimestamp.self)
             try await world.orchestrator.liftHalt(world.app, .production, reviving: false)
@@ -453,7 +229,7 @@ struct PushQueueTests {
             let late: Query = "SELECT count(*) FROM pushes WHERE due_at > clock_timestamp() + \(lease)"
             #expect(try await world.number(late) == 0)
             _ = try await world.database.execute("UPDATE pushes SET due_at = clock_timestamp()")
-            try await sendDue(world)
+            try await world.sendDuePushes()
             #expect(Set(world.recorder.take().map(\.destination)) == ["aa01", "aa02"])
         }
     }
@@ -463,7 +239,7 @@ struct PushQueueTests {
         try await withWorld { world in
             let token = try #require(PushToken(bytes: [0xAA, 0x01]))
             let refused = try await problem {
-                _ = try await world.orchestrator.intake.push(world.app, request(.token(token, .sandbox)))
+                _ = try await world.orchestrator.intake.push(world.app, .ordinary(.token(token, .sandbox)))
             }
             #expect(refused?.errors.map(\.pointer.description) == ["/to/environment"])
         }
@@ -475,14 +251,14 @@ struct PushQueueTests {
             for number in 10..<30 {
                 try await world.register("d\(number)", user: "fan", deviceToken: "aa\(number)")
             }
-            _ = try await world.orchestrator.intake.push(world.app, request(.user(UserID(stored: "fan"))))
+            _ = try await world.orchestrator.intake.push(world.app, .ordinary(.user(UserID(stored: "fan"))))
             _ = try await world.database.execute(
                 """
                 INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
                 VALUES (\(world.app.rawValue), 'production', now(), 100, 100, now() + interval '1 hour')
                 """
             )
-            try await sendDue(world)
+            try await world.sendDuePushes()
             #expect(world.recorder.take().isEmpty)
             func becomeDue() async throws {
                 _ = try await world.database.pipeline([
@@ -492,15 +268,15 @@ struct PushQueueTests {
             }
             world.recorder.answerAll(with: .badToken)
             try await becomeDue()
-            try await sendDue(world)
+            try await world.sendDuePushes()
             #expect(world.recorder.take().count == SendingHalt.probeSize)
             #expect(try await world.number("SELECT probes::int8 FROM sending_halts") == 1)
             world.recorder.answerAll(with: nil)
             try await becomeDue()
-            try await sendDue(world)
+            try await world.sendDuePushes()
             #expect(world.recorder.take().count == 20 - SendingHalt.probeSize)
             #expect(try await world.number("SELECT count(*) FROM sending_halts") == 0)
-            #expect(try await waiting(world) == 0)
+            #expect(try await world.waitingPushes() == 0)
         }
     }
 
@@ -526,7 +302,7 @@ struct PushQueueTests {
                 await looks
             }
             await gate.arrivals(400)
-            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
+            _ = try await world.orchestrator.intake.push(world.app, .ordinary(.phone))
             await world.recorder.wait { pushes in pushes.contains { $0.destination == "aa01" } }
             world.recorder.open()
             queue.cancel()
@@ -541,24 +317,12 @@ struct PushQueueTests {
         return other
     }
 
-    /// Accepts pushes to tokens that no device has. They are due for a minute.
-    private func accept(_ tokens: [String], of app: BundleID, in world: World) async throws {
-        try await world.database.execute(
-            """
-            INSERT INTO pushes (push_id, bundle_id, environment, token, push_type, priority, body, deadline, due_at)
-            SELECT gen_random_uuid(), \(app.rawValue), 'production', decode(t.token, 'hex'), 'alert', 10, '{}',
-                   now() + interval '1 day', now() - interval '1 minute'
-            FROM unnest(\(tokens)) AS t(token)
-            """
-        )
-    }
-
     @Test("Pushes of a silent app stay as they are and are not read, and those behind them leave")
     func silentApp() async throws {
         try await withWorld(connections: 1) { world in
             let other = try await registerOther(in: world)
-            try await accept(Array(repeating: "bb01", count: 3_000), of: world.app, in: world)
-            try await accept(["aa01", "aa02"], of: other, in: world)
+            try await world.acceptPushes(Array(repeating: "bb01", count: 3_000), of: world.app)
+            try await world.acceptPushes(["aa01", "aa02"], of: other)
             try await world.database.execute("ANALYZE pushes")
             let queue = PushQueue(room: world.orchestrator.delivery)
             let before = try await world.rowsRead("pushes")
@@ -577,7 +341,7 @@ struct PushQueueTests {
     func silence() async throws {
         try await withWorld { world in
             let other = try await registerOther(in: world)
-            try await accept(Array(repeating: "bb01", count: 750), of: world.app, in: world)
+            try await world.acceptPushes(Array(repeating: "bb01", count: 750), of: world.app)
             let gate = world.recorder.close()
             let queue = Task {
                 async let looks: Void = world.orchestrator.deliveryStore.dueWork.run()
@@ -585,7 +349,7 @@ struct PushQueueTests {
                 await looks
             }
             await gate.arrivals(PushBatches.mostOfApp)
-            try await accept(["aa01"], of: other, in: world)
+            try await world.acceptPushes(["aa01"], of: other)
             await world.recorder.wait { pushes in pushes.contains { $0.destination == "aa01" } }
             world.recorder.open()
             await world.recorder.wait { $0.count == 751 }
@@ -598,9 +362,9 @@ struct PushQueueTests {
     func wrongTokens(count: Int) async throws {
         try await withWorld { world in
             let tokens = (0..<150).map { "bb" + String(100 + $0 % count) + "0" }
-            try await accept(tokens, of: world.app, in: world)
+            try await world.acceptPushes(tokens, of: world.app)
             world.recorder.answerAll(with: .badToken)
-            try await sendDue(world)
+            try await world.sendDuePushes()
             #expect(try await world.number("SELECT count(*) FROM sending_halts") == (count == 1 ? 0 : 1))
         }
     }
@@ -608,7 +372,7 @@ struct PushQueueTests {
     @Test("A probe tries each token once; one bad token alone is no verdict, and lets the pause grow later")
     func probeOfOneToken() async throws {
         try await withWorld { world in
-            try await accept(Array(repeating: "bb01", count: 20), of: world.app, in: world)
+            try await world.acceptPushes(Array(repeating: "bb01", count: 20), of: world.app)
             _ = try await world.database.execute(
                 """
                 INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
@@ -624,7 +388,7 @@ struct PushQueueTests {
             world.recorder.answerAll(with: .badToken)
             for (probes, pause) in [(1, 60), (2, 60), (3, 60), (4, 120)] as [(Int64, Int64)] {
                 try await becomeDue()
-                try await sendDue(world)
+                try await world.sendDuePushes()
                 #expect(world.recorder.take().map(\.destination) == ["bb01"])
                 #expect(try await world.number("SELECT probes::int8 FROM sending_halts") == probes)
                 let left = try #require(
@@ -636,9 +400,9 @@ struct PushQueueTests {
             world.recorder.answerAll(with: nil)
             world.recorder.answer("bb01", with: .badToken)
             let others = (1...5).map { "aa0\($0)" }
-            try await accept(others, of: world.app, in: world)
+            try await world.acceptPushes(others, of: world.app)
             try await becomeDue()
-            try await sendDue(world)
+            try await world.sendDuePushes()
             #expect(Set(world.recorder.take().map(\.destination)) == Set(others + ["bb01"]))
             #expect(try await world.number("SELECT count(*) FROM sending_halts") == 0)
         }
@@ -658,13 +422,13 @@ struct PushQueueTests {
                     bodyHash: [hash]
                 )
             }
-            let first = try await world.orchestrator.intake.push(world.app, request(Self.phone), idempotency: key(1))
-            let again = try await world.orchestrator.intake.push(world.app, request(Self.phone), idempotency: key(1))
+            let first = try await world.orchestrator.intake.push(world.app, .ordinary(.phone), idempotency: key(1))
+            let again = try await world.orchestrator.intake.push(world.app, .ordinary(.phone), idempotency: key(1))
             #expect(again.answer == first.answer)
             #expect(again.isReplay && !first.isReplay)
-            #expect(try await waiting(world) == 1)
+            #expect(try await world.waitingPushes() == 1)
             let other = try await problem {
-                _ = try await world.orchestrator.intake.push(world.app, request(Self.phone), idempotency: key(2))
+                _ = try await world.orchestrator.intake.push(world.app, .ordinary(.phone), idempotency: key(2))
             }
             #expect(other?.code == "idempotency_key_reused")
         }
@@ -676,15 +440,15 @@ struct PushQueueTests {
             try await world.register("phone", deviceToken: "aa01")
             let token = PushRequest.Target.token(try #require(PushToken(hex: "bb01")), nil)
             let none = PushRequest.Target.device(DeviceID(stored: "none"))
-            var past = request(Self.phone)
+            var past = PushRequest.ordinary(.phone)
             past.expiresAt = Instant(unixSeconds: 1)
             let cases: [(PushRequest, Int, String)] = [
-                (request(none), 404, ""),
-                (request(.user(UserID(stored: "none"))), 404, ""),
-                (request(Self.phone, aps: [:]), 422, "/aps"),
-                (request(Self.phone, aps: ["alert": "x", "colour": 1]), 422, "/aps/colour"),
-                (request(Self.phone, .background, aps: ["sound": "x"]), 422, "/aps/sound"),
-                (request(token, .liveActivity, aps: [:]), 422, "/push_type"),
+                (.ordinary(none), 404, ""),
+                (.ordinary(.user(UserID(stored: "none"))), 404, ""),
+                (.ordinary(.phone, aps: [:]), 422, "/aps"),
+                (.ordinary(.phone, aps: ["alert": "x", "colour": 1]), 422, "/aps/colour"),
+                (.ordinary(.phone, .background, aps: ["sound": "x"]), 422, "/aps/sound"),
+                (.ordinary(token, .liveActivity, aps: [:]), 422, "/push_type"),
                 (past, 422, "/expires_at"),
             ]
             for (request, status, pointer) in cases {
@@ -692,7 +456,7 @@ struct PushQueueTests {
                 #expect(problem?.status == status)
                 #expect(problem?.errors.first?.pointer.description ?? "" == pointer)
             }
-            #expect(try await waiting(world) == 0)
+            #expect(try await world.waitingPushes() == 0)
         }
     }
 
@@ -700,9 +464,9 @@ struct PushQueueTests {
     func erasure() async throws {
         try await withWorld { world in
             try await world.register("phone", user: "fan", deviceToken: "aa01")
-            _ = try await world.orchestrator.intake.push(world.app, request(Self.phone))
+            _ = try await world.orchestrator.intake.push(world.app, .ordinary(.phone))
             try await world.orchestrator.eraseUser(world.app, UserID(stored: "fan"))
-            #expect(try await waiting(world) == 0)
+            #expect(try await world.waitingPushes() == 0)
         }
     }
 }
