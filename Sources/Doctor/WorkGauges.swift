@@ -20,8 +20,8 @@ struct WorkGauges: Service, CustomStringConvertible {
         }
     }
 
-    /// Whether the database can be reached is asked by a statement that has nothing to read: one that is slow only says
-    /// that there is much.
+    /// A statement that reads nothing asks whether the database can be reached. A slow statement would only say that
+    /// there is much to read.
     func update() async throws {
         defer { gauge("tally_database_writable").record(store.database.writes.current() == nil ? 1 : 0) }
         let reachable = gauge("tally_database_reachable")

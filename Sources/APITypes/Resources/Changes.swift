@@ -11,8 +11,8 @@ package struct UpdateRequest: Sendable, Hashable {
     package var mustDeliver: Bool
     package var staleAfterSeconds: Int64?
     package var relevanceScore: Double?
-    /// When it happened. An update with an older time than the newest accepted one is refused, and so is one whose time is
-    /// more than 5 minutes in the future.
+    /// When it happened. Tally refuses a time before that of the newest accepted update. It also refuses a time more than
+    /// 5 minutes in the future.
     package var eventTime: Instant?
     /// A time in the future schedules the update. A time in the past means now.
     package var at: Instant?

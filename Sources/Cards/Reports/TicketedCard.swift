@@ -2,9 +2,10 @@ package import ActivityModel
 package import Postgres
 import Store
 
-/// A reported card whose report came with a ticket that names no activities. The ticket is good for the report if its
-/// device or its user is in the audience, by name or by a topic, or if the device has a card of the activity or was to
-/// be started.
+/// A reported card whose report came with a ticket that names no activities.
+///
+/// The ticket is good for the report if its device or its user is in the audience, by name or by a topic. It is also
+/// good if the device has a card or a start of the activity.
 ///
 /// The audience is forgotten at the end; a phone that was offline until then may report its card all the same, if the
 /// start named it or its user.

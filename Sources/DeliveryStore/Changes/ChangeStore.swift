@@ -13,8 +13,8 @@ package struct ChangeStore: Sendable {
     /// stamps: two rings on different changes do not disturb each other.
     ///
     /// `lease` is that of a segment of the activity. A worker without it stamps nothing, or an old state could
-    /// look newer than what the next worker has sent. With `anew` the stamp is fresh in any case: the same destination gets
-    /// other bytes. Nil if the activity was deleted.
+    /// look newer than what the next worker has sent. With `anew` the stamp is always a new one, because the same
+    /// destination gets other bytes. Nil if the activity was deleted.
     ///
     /// - Throws: ``LeaseLost``; ``StampTooEarly`` if the stamp would run ahead of the clock, which the end may do.
     package func stamped(

@@ -12,8 +12,8 @@ extension ActivityRows {
     ///   - app: Their app.
     ///   - last: The last activity of the page before; at first an empty text.
     ///   - pageSize: How many activities to look at.
-    /// - Returns: The statement. It returns one row: the last activity of the page, null if no page follows; and the
-    ///   `activity_key` of those that name one of them.
+    /// - Returns: The statement. It returns one row. The first column is the last activity of the page; null if no page
+    ///   follows. The second has the `activity_key` of the activities that name one of them.
     package static func starts(
         naming user: UserID,
         _ devices: [String],

@@ -8,8 +8,7 @@ import Cryptography
 package struct IdempotencyKey: Sendable, Hashable {
     /// SHA-256 of API key, method, path and key, with line feeds between them, as the table `idempotency_keys` has it.
     package let scope: [UInt8]
-    /// The app that the path names. What is kept for a key belongs to the app, and is gone with it: an app that was
-    /// made anew under the same id knows nothing of it.
+    /// The app that the path names. What is kept for a key ends with its app. A new app of the same id does not see it.
     package let app: BundleID
     /// The SHA-256 of the body's bytes.
     package let bodyHash: [UInt8]
@@ -34,8 +33,8 @@ package struct IdempotencyKey: Sendable, Hashable {
         self.bodyHash = bodyHash
     }
 
-    /// One that is made when it is wanted: hashing a change is much of what it costs to refuse it, and one that is
-    /// refused for want of room needs no key.
+    /// A key that is made when it is used. Hashing is a large part of the cost of a refusal, and a change that is
+    /// refused because the queue is full needs no key.
     package struct Deferred: Sendable {
         private let make: @Sendable () -> IdempotencyKey
 

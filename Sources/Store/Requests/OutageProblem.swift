@@ -2,7 +2,7 @@ package import APITypes
 import Postgres
 
 extension Store {
-    /// What a caller is told of an error that is not its own fault.
+    /// The answer to a caller when the fault is not its own.
     ///
     /// - Returns: 503 where the database is away, overloaded or in the way of itself, so that the same request may
     ///   succeed in a moment; nil for a mistake of this program.
