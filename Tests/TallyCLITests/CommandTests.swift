@@ -391,7 +391,7 @@ struct CommandTests {
             ["activities", "update", "m", "--content-state", "{}", "--alert-sound", "default"],
             ["activities", "audience", "m"], ["activities", "audience", "m", "--add-user", "ü"],
             ["activities", "subscribe", "m", "d"], ["activities", "subscribe", "m", "d", "--channel", "--ended"],
-            ["activities", "unsubscribe", "m"], ["devices", "erase-user"],
+            ["activities", "unsubscribe", "m"], ["users", "erase"],
             ["activities", "subscriptions"], ["activities", "subscriptions", "m", "--state", "lost"],
             ["devices", "list", "--user", "ü"], ["devices", "list", "--token", "80f"],
             ["schedules", "list", "--state", "due"],

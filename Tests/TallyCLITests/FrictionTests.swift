@@ -88,7 +88,7 @@ struct FrictionTests {
         for command in ["`doctor`", "`activities watch`", "`activities test-card`", "`apply --dry-run`"] {
             #expect(help.contains(command))
         }
-        for words in [["apply"], ["apps", "delete"], ["devices", "erase-user"]] {
+        for words in [["apply"], ["apps", "delete"], ["users", "erase"]] {
             let help = Self.help(words)
             #expect(help.contains("Without a terminal, the command asks nothing."), "\(help)")
         }

@@ -7,7 +7,7 @@ struct Devices: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Installations of an app and their tokens.",
         subcommands: [
-            Put.self, List.self, Show.self, FollowedTopicsCommand.self, Delete.self, EraseUser.self, Ticket.self,
+            Put.self, List.self, Show.self, FollowedTopicsCommand.self, Delete.self, Ticket.self,
             RevokeTickets.self,
         ]
     )
@@ -107,26 +107,6 @@ struct Devices: AsyncParsableCommand {
         func run(_ session: CommandSession) async throws {
             try await session.client.deleteDevice(session.app(), id.value)
             session.show(done: "\(id.value) is deleted.")
-        }
-    }
-
-    struct EraseUser: AppCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Erase a user: devices, tokens, cards, the story, and every mention in an audience.",
-            discussion: "May be repeated. Succeeds also for a user that Tally does not know.",
-            examples: "tally devices erase-user ada"
-        )
-
-        @Argument(help: "The user's id.") var id: Checked<UserID>
-        @OptionGroup var confirmation: ConfirmationOption
-        @OptionGroup var app: AppOption
-
-        func run(_ session: CommandSession) async throws {
-            let app = try session.app()
-            let what = "all that is stored of the user \(id.value) in \(app) at \(session.url)"
-            try Confirmation().require(id.value.rawValue, of: what, given: confirmation)
-            try await session.client.deleteUser(app, id.value)
-            session.show(done: "\(id.value) is erased.")
         }
     }
 }

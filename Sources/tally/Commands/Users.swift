@@ -6,8 +6,8 @@ import TallyClient
 
 struct Users: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Users of an app: what they follow.",
-        subcommands: [Show.self, FollowedTopicsCommand.self, Export.self, RevokeTickets.self]
+        abstract: "Users of an app: what they follow, and all that is stored of them.",
+        subcommands: [Show.self, FollowedTopicsCommand.self, Export.self, RevokeTickets.self, Erase.self]
     )
 
     struct Show: AppCommand {
@@ -27,6 +27,26 @@ struct Users: AsyncParsableCommand {
 }
 
 extension Users {
+    struct Erase: AppCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Erase a user: devices, tokens, cards, the story, and every mention in an audience.",
+            discussion: "May be repeated. Succeeds also for a user that Tally does not know.",
+            examples: "tally users erase ada"
+        )
+
+        @Argument(help: "The user's id.") var id: Checked<UserID>
+        @OptionGroup var confirmation: ConfirmationOption
+        @OptionGroup var app: AppOption
+
+        func run(_ session: CommandSession) async throws {
+            let app = try session.app()
+            let what = "all that is stored of the user \(id.value) in \(app) at \(session.url)"
+            try Confirmation().require(id.value.rawValue, of: what, given: confirmation)
+            try await session.client.deleteUser(app, id.value)
+            session.show(done: "\(id.value) is erased.")
+        }
+    }
+
     struct Export: AppCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print all that Tally stores of a user, as JSON.",
