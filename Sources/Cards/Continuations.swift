@@ -118,10 +118,8 @@ package enum Continuations {
             JOIN activities AS a ON \(unescaped: Query.byKey("a", "s", "activity_key"))
             JOIN devices AS d ON \(unescaped: Query.byKey("d", "s", "device_key"))
             WHERE a.state = 'live' AND \(unescaped: canBegin("s")) AND s.registered_at <= clock_timestamp() - \(rest)
-              AND NOT EXISTS (SELECT FROM sending_halts AS h
-                              WHERE h.bundle_id = a.bundle_id AND h.environment = a.environment)
-              AND EXISTS (SELECT FROM start_tokens AS t
-                          WHERE t.device_key = s.device_key AND t.type_name = a.type_name AND t.state = 'live' OFFSET 0)
+              AND NOT \(unescaped: StandingHalt.isFor("a"))
+              AND \(unescaped: StartTokenState.isLive(device: "s.device_key", type: "a.type_name"))
               AND \(unescaped: AudienceCoverage.condition)
         ), held AS MATERIALIZED (
             SELECT o.activity_key, o.device_key, o.state, o.attempts, o.due_at

@@ -305,6 +305,26 @@ struct StartTests {
         }
     }
 
+    @Test("A start token that Apple calls dead stays dead, whatever the late answer to an earlier push says")
+    func lateRejection() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            world.recorder.answer("5a01", with: .badToken, .unregistered(at: nil))
+            let gate = world.recorder.close(for: "5a01")
+            try await world.start("first", to: World.devices("d1"))
+            async let walk: Void = world.settle()
+            await gate.arrivals()
+            try await world.start("second", to: World.devices("d1"))
+            try await world.settle()
+            gate.open()
+            try await walk
+            #expect(world.recorder.take().count == 2)
+            let device = try await world.orchestrator.device(world.app, DeviceID(stored: "d1"))
+            #expect(device.startTokens[World.game]?.state == .dead)
+            #expect(try await world.events(.tokenDied).count == 1)
+        }
+    }
+
     @Test("A start token that was reported after Apple knew it as dead is tried again")
     func revivedStartToken() async throws {
         try await withWorld { world in

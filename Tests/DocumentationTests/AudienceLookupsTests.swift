@@ -30,6 +30,6 @@ struct AudienceLookupsTests {
                 #expect(query.contains("OFFSET 0"), "\(file): EXISTS \(query.prefix(200)))")
             }
         }
-        #expect(count > 25)
+        #expect(count > 15)
     }
 }

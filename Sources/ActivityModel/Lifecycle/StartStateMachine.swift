@@ -1,8 +1,9 @@
 /// Decides what happens to one device's start when it is due and when APNs has answered its push (promise 6).
 ///
-/// It has no clock and stores nothing: the caller builds it from the stored row, calls it, and stores the result. Three
+/// It has no clock and stores nothing: the caller builds it from the stored row, calls it, and stores the result. Four
 /// events bypass it. The phone's report settles a start in any state. A registration makes a withheld or failed
-/// start due again. After the end of the activity no start is due.
+/// start due again. The end of a halt does the same where it revives the start token. After the end of the activity no
+/// start is due.
 ///
 /// ```
 /// pending ──▶ claimed ──▶ sent
@@ -25,7 +26,7 @@ package struct StartStateMachine: Sendable, Hashable {
         case sent
         /// The phone has reported its card.
         case settled
-        /// It cannot be sent now, or not until the device registers again.
+        /// It cannot be sent now, or not until the device registers again or a halt ends.
         case withheld
         /// APNs refused it permanently.
         case failed
@@ -54,7 +55,7 @@ package struct StartStateMachine: Sendable, Hashable {
         case incapable(DeviceCapability.WithheldReason)
         /// Its app could not decode what would be sent.
         case incompatibleVersion
-        /// The device has no start token. The app may still report one.
+        /// The device has no live start token. The app may still report one, or the end of a halt may revive one.
         case noStartToken
         /// The phone would drop it: its start budget is used up until this time, in microseconds since 1970.
         case budget(until: Int64)

@@ -29,9 +29,7 @@ extension ContinuationProspect {
             """
             SELECT s.activity_key, s.device_key,
                    a.state = 'ended' OR d.environment <> a.environment
-                   OR NOT EXISTS (
-                       SELECT FROM start_tokens AS t
-                       WHERE t.device_key = s.device_key AND t.type_name = a.type_name AND t.state <> 'dead' OFFSET 0)
+                   OR NOT \(unescaped: StartTokenState.mayLive(device: "s.device_key", type: "a.type_name"))
                    OR coalesce(\(unescaped: Self.isSpent), false)
                    OR coalesce(o.due_at >= s.started_at + \(Duration.seconds(CardWatch.lifetimeSeconds)), false)
                        AS is_hopeless,

@@ -1,5 +1,6 @@
 package import ActivityModel
 package import Postgres
+import Store
 
 extension StartRows {
     /// A start as the answer to its push leaves it.
@@ -39,9 +40,7 @@ extension StartRows {
         _ typeName: ActivityTypeName
     ) -> Query {
         """
-        SELECT s.device_key, s.renewed, EXISTS (
-            SELECT FROM start_tokens AS t
-            WHERE t.device_key = s.device_key AND t.type_name = \(typeName.rawValue) AND t.state = 'live' OFFSET 0)
+        SELECT s.device_key, s.renewed, \(part: StartTokenState.isLive(device: "s.device_key", of: typeName))
         FROM unnest(
             \(claims.map { _ in activityKey }), \(claims.map(\.deviceKey)), \(claims.map(\.claimedAt))
         ) AS r(activity_key, device_key, claimed_at)

@@ -64,13 +64,23 @@ extension StartRows {
         """
     }
 
-    /// The part of a statement that retries the starts that have failed with some start tokens. `tokens` is a table of
-    /// their `device_key` and `type_name`. It returns the keys of their activities.
+    /// The condition that a start came to nothing and is tried again when the start token of its device is revived. Its push
+    /// was refused, or the device had no live token when it was due. That token may have been rejected with the push of
+    /// another activity.
+    package static func waitsForToken(_ start: String) -> String {
+        """
+        (\(start).state = 'failed'
+         OR (\(start).state = 'withheld' AND \(start).reason = '\(StartStateMachine.Reason.noStartToken.rawValue)'))
+        """
+    }
+
+    /// The part of a statement that retries the starts that wait for some start tokens (``waitsForToken(_:)``). `tokens` is
+    /// a table of their `device_key` and `type_name`. It returns the keys of their activities.
     package static func revival(ofTokens tokens: String) -> String {
         """
         UPDATE starts AS s SET state = 'pending', due_at = clock_timestamp(), failures = 0, reason = NULL
         FROM \(tokens) AS r, activities AS a
-        WHERE s.device_key = r.device_key AND s.state = 'failed' AND a.activity_key = s.activity_key
+        WHERE s.device_key = r.device_key AND \(waitsForToken("s")) AND a.activity_key = s.activity_key
           AND a.type_name = r.type_name AND a.state = 'live'
         RETURNING s.activity_key
         """

@@ -205,7 +205,9 @@ struct StartTurn: Sendable {
             course.turn = course.turn.joined(with: .worked)
             return
         }
-        course.isDue = batch.count == StartClaims.batchSize
+        let isFull = batch.count == activity.batch(StartClaims.batchSize)
+        // A probe claims few. If nothing of them can leave it takes the next, or it would try nothing.
+        course.isDue = isFull && (!activity.isProbe || (batch.starts.isEmpty && batch.alerts.isEmpty))
         guard let last = batch.last else {
             // The due starts are locked: another activity is starting the same devices, or they are registering.
             if number == 0 { course.turn = course.turn.joined(with: .early(.milliseconds(50))) }

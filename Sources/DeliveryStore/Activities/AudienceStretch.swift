@@ -101,8 +101,7 @@ package struct AudienceStretch: Sendable {
 
     /// The condition that the audience is all and so reaches the device `d` of the `activity` `a`.
     static let isReachedWithAll = """
-        (a.audience_all AND EXISTS (
-            SELECT FROM start_tokens AS k WHERE k.device_key = d.device_key AND k.type_name = a.type_name OFFSET 0))
+        (a.audience_all AND \(StartTokenState.isReported(device: "d.device_key", type: "a.type_name")))
         """
 
     /// The number of columns of ``extent``.

@@ -1,4 +1,5 @@
 import ActivityModel
+import Cards
 import Logging
 import Postgres
 import ServiceLifecycle
@@ -26,7 +27,7 @@ struct HaltPatrol: Service, CustomStringConvertible {
     }
 
     /// Wakes one ring per halt whose probe is due, and lets all others rest. It is a ring with a rejected token, else
-    /// of an activity with a start whose token was rejected, else any that has something to send. The token that was
+    /// of an activity with a start that waits for a rejected token, else any that has something to send. The token that was
     /// rejected first comes first. A token that a probe has tried comes last the next time. So later probes do not meet
     /// the same few tokens, which may be the only bad ones.
     func look() async throws {
@@ -41,7 +42,8 @@ struct HaltPatrol: Service, CustomStringConvertible {
             FROM h
             LEFT JOIN LATERAL (
                 SELECT s.activity_key, s.device_key FROM subscriptions AS s JOIN activities AS a USING (activity_key)
-                WHERE h.is_due AND s.state = 'rejected' AND s.rejected_at >= h.suspect_from
+                WHERE h.is_due AND s.state = 'rejected'
+                  AND \(unescaped: StandingHalt.isSuspect("s.rejected_at", since: "h.suspect_from"))
                   AND a.bundle_id = h.bundle_id AND a.environment = h.environment
                   AND (a.state = 'live' OR a.ended_at > clock_timestamp() - \(CardLife.longest))
                 ORDER BY s.rejected_at LIMIT 1
@@ -50,7 +52,8 @@ struct HaltPatrol: Service, CustomStringConvertible {
                 SELECT a.activity_key FROM start_tokens AS t JOIN starts AS s USING (device_key)
                 JOIN activities AS a ON a.activity_key = s.activity_key AND a.type_name = t.type_name
                 WHERE h.is_due AND card.activity_key IS NULL
-                  AND t.state = 'rejected' AND t.rejected_at >= h.suspect_from AND s.state = 'failed'
+                  AND t.state = 'rejected' AND \(unescaped: StandingHalt.isSuspect("t.rejected_at", since: "h.suspect_from"))
+                  AND \(unescaped: StartRows.waitsForToken("s"))
                   AND a.bundle_id = h.bundle_id AND a.environment = h.environment AND a.state = 'live'
                 ORDER BY t.rejected_at LIMIT 1
             ) AS start ON true

@@ -10,7 +10,8 @@ import Store
 /// Takes the tokens that were rejected first, at most `limit` of each kind. A probe takes only tokens of its ring. A
 /// token that is rejected again comes last the next time, so that each probe meets other tokens.
 ///
-/// Without a probe, announces the activities of the tokens, for any worker that is free to send to them.
+/// Announces the activities of the tokens, for any worker that is free to send to them. The worker of a probe sends to its
+/// ring without that.
 package struct Revival {
     let scope: HaltScope
     /// The time since which rejected tokens are suspects.
@@ -53,7 +54,7 @@ package struct Revival {
         WITH suspects AS MATERIALIZED (
             SELECT s.activity_key, s.device_key, s.rejected_at FROM subscriptions AS s JOIN activities AS a USING (activity_key)
             WHERE a.bundle_id = \(scope.app.rawValue) AND a.environment = \(scope.environment.rawValue)::apns_environment
-              AND s.state = 'rejected' AND s.rejected_at >= \(suspectFrom)
+              AND s.state = 'rejected' AND \(part: StandingHalt.isSuspect("s.rejected_at", since: suspectFrom))
               AND (\(only == nil) OR (s.activity_key = \(only?.lease.activityKey)
                   AND s.device_key > \(only?.range.after) AND s.device_key <= \(only?.range.through)))
             ORDER BY s.rejected_at LIMIT \(limit)
@@ -74,7 +75,8 @@ package struct Revival {
         WITH suspects AS MATERIALIZED (
             SELECT s.activity_key, s.device_key, s.rejected_at FROM subscriptions AS s JOIN activities AS a USING (activity_key)
             WHERE a.bundle_id = \(scope.app.rawValue) AND a.environment = \(scope.environment.rawValue)::apns_environment
-              AND s.state = 'withheld' AND s.rejected_at IS NOT NULL AND s.rejected_at >= \(suspectFrom)
+              AND s.state = 'withheld' AND s.rejected_at IS NOT NULL
+              AND \(part: StandingHalt.isSuspect("s.rejected_at", since: suspectFrom))
             ORDER BY s.rejected_at LIMIT \(limit)
         ), held AS MATERIALIZED (
             \(unescaped: Self.held(in: "withheld"))
@@ -91,7 +93,7 @@ package struct Revival {
         WITH suspects AS MATERIALIZED (
             SELECT device_key, token_rejected_at FROM devices
             WHERE bundle_id = \(scope.app.rawValue) AND environment = \(scope.environment.rawValue)::apns_environment
-              AND token_rejected_at >= \(suspectFrom)
+              AND \(part: StandingHalt.isSuspect("token_rejected_at", since: suspectFrom))
             ORDER BY token_rejected_at LIMIT \(limit)
         ), held AS MATERIALIZED (
             SELECT d.device_key FROM (SELECT device_key FROM suspects ORDER BY device_key) AS r
@@ -109,11 +111,11 @@ package struct Revival {
         WITH suspects AS MATERIALIZED (
             SELECT t.device_key, t.type_name, t.rejected_at FROM start_tokens AS t JOIN devices AS d USING (device_key)
             WHERE d.bundle_id = \(scope.app.rawValue) AND d.environment = \(scope.environment.rawValue)::apns_environment
-              AND t.state = 'rejected' AND t.rejected_at >= \(suspectFrom)
+              AND t.state = 'rejected' AND \(part: StandingHalt.isSuspect("t.rejected_at", since: suspectFrom))
               AND (\(only == nil) OR EXISTS (
                   SELECT FROM starts AS s JOIN activities AS a USING (activity_key)
-                  WHERE \(only?.lease.isFirstRing) AND s.activity_key = \(only?.lease.activityKey) AND s.device_key = t.device_key AND s.state = 'failed'
-                    AND a.type_name = t.type_name AND a.state = 'live' OFFSET 0
+                  WHERE \(only?.lease.isFirstRing) AND s.activity_key = \(only?.lease.activityKey) AND s.device_key = t.device_key
+                    AND \(unescaped: StartRows.waitsForToken("s")) AND a.type_name = t.type_name AND a.state = 'live' OFFSET 0
               ))
             ORDER BY t.rejected_at LIMIT \(limit)
         ), revived AS (
@@ -121,7 +123,9 @@ package struct Revival {
         ), tried_again AS (
             \(unescaped: StartRows.revival(ofTokens: "revived"))
         ), told AS (
-            \(unescaped: SegmentRows.announcement(ofActivitiesIn: "tried_again")) WHERE \(only == nil)
+            -- The worker of the probe sends its own starts. Other activities may have some with the same tokens.
+            \(unescaped: SegmentRows.announcement(ofActivitiesIn: "tried_again"))
+            WHERE activity_key IS DISTINCT FROM \(only?.lease.activityKey)
         )
         SELECT (SELECT count(*) FROM revived), (SELECT max(rejected_at) FROM suspects)
         """

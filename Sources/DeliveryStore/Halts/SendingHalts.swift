@@ -50,9 +50,10 @@ package final class SendingHalts: Sendable {
         let rows = try await database.query(
             """
             SELECT extract(epoch FROM clock_timestamp())::int8
-            WHERE NOT EXISTS (
-                SELECT FROM sending_halts
-                WHERE bundle_id = \(scope.app.rawValue) AND environment = \(scope.environment.rawValue)::apns_environment)
+            FROM (
+                SELECT \(scope.app.rawValue) AS bundle_id, \(scope.environment.rawValue)::apns_environment AS environment
+            ) AS s
+            WHERE NOT \(unescaped: StandingHalt.isFor("s"))
             """
         )
         return try rows.single(Int64.self)

@@ -167,11 +167,7 @@ package struct SegmentStore: Sendable {
     }
 
     /// An SQL condition: sending does not stand still for the app of the activity `a`.
-    package static let isNotHalted = """
-        NOT EXISTS (
-            SELECT FROM sending_halts AS h WHERE h.bundle_id = a.bundle_id AND h.environment = a.environment
-        )
-        """
+    package static let isNotHalted = "NOT \(StandingHalt.isFor("a"))"
 
     private static func lap(_ revision: Int64?, from origin: Int64?) -> Carousel.Lap? {
         guard let revision, let origin else { return nil }

@@ -91,21 +91,6 @@ package enum AudienceRows {
         "SELECT count(*) FROM audience_topics WHERE activity_key = \(activityKey)"
     }
 
-    /// The keys of the devices that the audience of the activity `a` reaches now, each once.
-    static let reached = """
-        SELECT d.device_key FROM devices AS d
-        WHERE a.audience_all AND d.bundle_id = a.bundle_id AND d.environment = a.environment AND EXISTS (
-            SELECT FROM start_tokens AS t WHERE t.device_key = d.device_key AND t.type_name = a.type_name OFFSET 0)
-        UNION
-        SELECT d.device_key FROM audience_members AS m
-        JOIN devices AS d ON d.bundle_id = a.bundle_id AND d.device_id = m.member_id
-        WHERE m.activity_key = a.activity_key AND m.kind = 'device' AND d.environment = a.environment
-        UNION
-        SELECT d.device_key FROM audience_members AS m
-        JOIN devices AS d ON d.bundle_id = a.bundle_id AND d.user_id = m.member_id
-        WHERE m.activity_key = a.activity_key AND m.kind = 'user' AND d.environment = a.environment
-        """
-
     /// The statement that makes the starts of removed members due at once, if the audience does not want them any more.
     /// ``StartTurn`` cancels them when they are due. A claimed start is on its way. A start without an answer has the
     /// time that its phone may take to report it, whatever is wanted meanwhile (promise 6). A start that is due is

@@ -141,10 +141,6 @@ extension DeliveryStore {
             SELECT device_key, bundle_id, environment, device_token, token_rejected_at FROM devices
             WHERE device_key = w.device_key OFFSET 0
         ) AS d
-        LEFT JOIN LATERAL (
-            SELECT token FROM start_tokens
-            WHERE device_key = d.device_key AND type_name = a.type_name AND state = 'live' OFFSET 0
-        ) AS t ON true
         WHERE a.state = 'live' AND d.environment = a.environment AND \(isReachable)
           AND NOT EXISTS (
               SELECT FROM subscriptions AS s
@@ -190,8 +186,6 @@ extension DeliveryStore {
                       of: "d.bundle_id"))
             ) AS a
             JOIN activity_types AS p ON p.bundle_id = d.bundle_id AND p.type_name = a.type_name
-            LEFT JOIN start_tokens AS t
-                ON t.device_key = d.device_key AND t.type_name = a.type_name AND t.state = 'live'
             WHERE d.device_key = ANY(\(deviceKeys)) AND \(unescaped: Self.isReachable)
               AND (\(activityKey)::bigint IS NULL OR a.activity_key = \(activityKey))
               AND NOT EXISTS (
@@ -237,10 +231,10 @@ extension DeliveryStore {
          OFFSET 0)
         """
 
-    /// An SQL condition: the device `d` can be sent a start by its token `t`, or an alert instead if the policy `p` says so.
-    /// The claim decides whether it is sent.
+    /// An SQL condition: the device `d` can be sent a start of the activity `a` now or later, or an alert instead if the
+    /// policy `p` says so. The claim decides whether it is sent.
     private static let isReachable = """
-        (t.token IS NOT NULL
+        (\(StartTokenState.mayLive(device: "d.device_key", type: "a.type_name"))
          OR ((\(UsableToken.ofDevice)) IS NOT NULL
              AND coalesce(\(StoredJSON.text(at: "{fallback_alert}", of: "p.policy"))::boolean, false)))
         """

@@ -122,10 +122,7 @@ extension DueStart {
                 SELECT is_withheld, decodes_from FROM activity_app_versions AS w
                 WHERE w.activity_key = s.activity_key AND w.app_version = \(unescaped: CardVersions.appVersion) OFFSET 0
             ) AS v ON true
-            LEFT JOIN LATERAL (
-                SELECT w.token FROM start_tokens AS w
-                WHERE w.device_key = s.device_key AND w.type_name = a.type_name AND w.state = 'live' OFFSET 0
-            ) AS t ON true
+            LEFT JOIN LATERAL \(unescaped: StartTokenState.liveToken(device: "s.device_key", type: "a.type_name")) AS t ON true
             LEFT JOIN LATERAL (
                 SELECT c.state, \(unescaped: Continuations.isBegun("c")) AS is_begun FROM subscriptions AS c
                 WHERE c.activity_key = s.activity_key AND c.device_key = s.device_key OFFSET 0

@@ -34,13 +34,11 @@ struct TimelineSubject: Sendable {
     private static func selection(_ app: BundleID, _ id: ActivityID, _ device: DeviceID?) -> Query {
         """
         SELECT a.activity_key, a.state::text, a.revision, a.environment::text, a.starts_at, t.policy::text,
-               EXISTS (SELECT FROM sending_halts AS h
-                       WHERE h.bundle_id = a.bundle_id AND h.environment = a.environment) AS is_halted,
+               \(unescaped: StandingHalt.isFor("a")) AS is_halted,
                d.device_key, d.environment::text AS home,
                coalesce(\(unescaped: AudienceCoverage.condition), false) AS is_wanted,
                a.delivery::text, d.os_version, d.app_version, coalesce(d.activities_enabled, true) AS may_show,
-               EXISTS (SELECT FROM start_tokens AS k WHERE k.device_key = d.device_key
-                       AND k.type_name = a.type_name AND k.state = 'live' OFFSET 0) AS has_token,
+               \(unescaped: StartTokenState.isLive(device: "d.device_key", type: "a.type_name")) AS has_token,
                (SELECT max(g.pushed_at + c.min_interval_seconds * interval '1 second')
                 FROM changes AS c JOIN segments AS g USING (activity_key)
                 WHERE c.activity_key = a.activity_key AND c.revision = a.revision AND g.segment >= 0

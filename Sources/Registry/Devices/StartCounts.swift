@@ -78,6 +78,11 @@ private struct Reach {
     let environment: APNSEnvironment
     let type: ActivityTypeName
 
+    /// The condition that the device `d` has a live start token.
+    private var hasToken: Query { StartTokenState.isLive(device: "d.device_key", of: type) }
+    /// The condition that an audience of all reaches the device `d`.
+    private var isReported: Query { StartTokenState.isReported(device: "d.device_key", of: type) }
+
     /// Counts the devices that the audience names itself or by their users. Counts each once, and skips those that
     /// ``all(_:)`` counts.
     var named: Query {
@@ -91,15 +96,10 @@ private struct Reach {
                 SELECT device_key FROM devices WHERE bundle_id = \(app.rawValue) AND user_id = n.user_id OFFSET 0
             ) AS d
         )
-        SELECT \(unescaped: Self.sort), EXISTS (
-                   SELECT FROM start_tokens AS t
-                   WHERE t.device_key = d.device_key AND t.type_name = \(type.rawValue) AND t.state = 'live' OFFSET 0
-               ), count(*)
+        SELECT \(unescaped: Self.sort), \(part: hasToken), count(*)
         FROM named JOIN devices AS d USING (device_key)
         WHERE d.environment = \(environment.rawValue)::apns_environment
-          AND NOT (\(audience.allOfType) AND EXISTS (
-              SELECT FROM start_tokens AS t
-              WHERE t.device_key = d.device_key AND t.type_name = \(type.rawValue) OFFSET 0))
+          AND NOT (\(audience.allOfType) AND \(part: isReported))
         GROUP BY 1, 2, 3, 4
         """
     }
@@ -133,16 +133,11 @@ private struct Reach {
     /// Counts the devices of a page that have reported a start token of the type.
     func all(_ page: KeyPages.Page) -> Query {
         """
-        SELECT \(unescaped: Self.sort), EXISTS (
-                   SELECT FROM start_tokens AS t
-                   WHERE t.device_key = d.device_key AND t.type_name = \(type.rawValue) AND t.state = 'live' OFFSET 0
-               ), count(*)
+        SELECT \(unescaped: Self.sort), \(part: hasToken), count(*)
         FROM devices AS d
         WHERE d.bundle_id = \(app.rawValue) AND d.environment = \(environment.rawValue)::apns_environment
           AND d.device_key > \(page.after) AND d.device_key <= \(page.through)
-          AND EXISTS (
-              SELECT FROM start_tokens AS t
-              WHERE t.device_key = d.device_key AND t.type_name = \(type.rawValue) OFFSET 0)
+          AND \(part: isReported)
         GROUP BY 1, 2, 3, 4
         """
     }
@@ -174,10 +169,7 @@ private struct Reach {
             WHERE bundle_id = \(app.rawValue) AND topic = \(audience.topics[place].rawValue)
               AND follow_key > \(page.after) AND follow_key <= \(page.through)
         )
-        SELECT \(unescaped: Self.sort), EXISTS (
-                   SELECT FROM start_tokens AS t
-                   WHERE t.device_key = d.device_key AND t.type_name = \(type.rawValue) AND t.state = 'live' OFFSET 0
-               ), count(*)
+        SELECT \(unescaped: Self.sort), \(part: hasToken), count(*)
         FROM given AS g CROSS JOIN page AS f CROSS JOIN LATERAL (
             SELECT * FROM devices WHERE device_key = f.device_key
             UNION ALL
@@ -186,9 +178,7 @@ private struct Reach {
         WHERE d.environment = \(environment.rawValue)::apns_environment
           AND d.device_id NOT IN (SELECT unnest(\(audience.devices.map(\.rawValue))))
           AND coalesce(d.user_id NOT IN (SELECT unnest(\(audience.users.map(\.rawValue)))), true)
-          AND NOT (\(audience.allOfType) AND EXISTS (
-              SELECT FROM start_tokens AS t
-              WHERE t.device_key = d.device_key AND t.type_name = \(type.rawValue) OFFSET 0))
+          AND NOT (\(audience.allOfType) AND \(part: isReported))
           AND \(unescaped: Self.isCountedHere)
         GROUP BY 1, 2, 3, 4
         """

@@ -26,7 +26,8 @@ extension StartTokenRows {
 
     /// The statement that stores what APNs says about start tokens for a type, to which starts of an activity were
     /// sent. It writes an event for each token that is dead. A token that was reported meanwhile is not touched, nor is
-    /// that of a device that has moved to the other environment with it.
+    /// that of a device that has moved to the other environment with it. A token that is dead stays so, whatever a late answer
+    /// says: the end of a halt must not revive it.
     package static func failed(
         _ failures: [Failure],
         of typeName: ActivityTypeName,
@@ -45,7 +46,7 @@ extension StartTokenRows {
                 ) AS r(device_key, token, state, dead_at, reason)
                 CROSS JOIN LATERAL (SELECT environment FROM devices WHERE device_key = r.device_key OFFSET 0) AS d
                 WHERE \(unescaped: Query.byKey("t", "r", "device_key"))
-                  AND t.type_name = \(typeName.rawValue) AND t.token = r.token
+                  AND t.type_name = \(typeName.rawValue) AND t.token = r.token AND t.state <> 'dead'
                   AND d.environment = \(environment.rawValue)::apns_environment
                 RETURNING \(activityKey) AS activity_key, t.device_key, t.state, r.reason
             )

@@ -172,6 +172,7 @@ starts.statement("unknown-is-sent-again-at-once", RESULTS, "return .unknown(outc
 START_TOKENS = "Registry/Devices/StartTokenRows+Answers.swift"
 starts.string("older-start-token-dies", START_TOKENS, "t.registered_at > 'epoch'", "t.registered_at < 'epoch'")
 starts.query("other-start-token-dies", START_TOKENS, " AND t.token = r.token", "")
+starts.query("dead-start-token-is-only-rejected", START_TOKENS, " AND t.state <> 'dead'", "")
 starts.query("who-is-owed-nothing-is-in-a-hurry", "Cards/Reports/StoredCard.swift", " AND (s.leaving OR least(s.known_revision, s.confirmed_revision) < a.revision)", "")
 starts.string("unsent-start-tells-its-revision", "Cards/Reports/ReportedStarts.swift", "(s.attempts > 0 AND s.claimed_at", "(true OR s.claimed_at")
 starts.query("reported-start-stays", "Cards/Reports/ReportedStarts.swift", "ELSE 'settled' END", "ELSE s.state END")
@@ -251,7 +252,7 @@ failures.query("rejected-device-token-dies", DEVICE_TOKENS, "r.is_dead AND NOT "
 failures.string("rejected-device-token-is-used", "Cards/UsableToken.swift", "d.token_rejected_at IS NULL", "true")
 failures.query("waiting-push-to-a-rejected-token-leaves", "DeliveryStore/Pushes/QueuedPush.swift", "WHEN own.is_rejected", "WHEN false")
 failures.query("rejection-stops-pushes-to-other-tokens", "DeliveryStore/Pushes/QueuedPush.swift", "d.device_token = t.token AND ", "")
-failures.string("suspect-device-token-is-not-waited-for", "Cards/UsableToken.swift", " OR EXISTS", " OR NOT EXISTS")
+failures.string("suspect-device-token-is-not-waited-for", "Cards/UsableToken.swift", " OR \\(", " OR NOT \\(")
 failures.query("other-device-token-dies", DEVICE_TOKENS, " AND d.device_token = r.token", "")
 failures.query("moved-device-token-dies", DEVICE_TOKENS, "AND d.environment = r.environment::apns_environment", "")
 failures.query("caught-up-forgets-a-new-token", DESTINATION, "AND s.update_token = d.token ", "",
@@ -264,7 +265,7 @@ CONTINUATIONS = "Cards/Continuations.swift"
 PROSPECT = "Cards/Continuations/ContinuationProspect.swift"
 continuations.query("registration-brings-no-look", CONTINUATIONS, "SET check_at = clock_timestamp()", "SET check_at = s.check_at")
 continuations.expression("pauses-do-not-grow", CONTINUATIONS, "max(shortestPause, .microseconds(waited / 2))", "shortestPause")
-continuations.query("dead-start-token-is-hoped-for", PROSPECT, "t.state <> 'dead'", "true")
+continuations.string("dead-start-token-is-hoped-for", "Store/Fragments/StartTokenState.swift", "t.state <> 'dead'", "true")
 continuations.string("spent-start-is-hoped-for", PROSPECT, "o.state = 'unknown'", "false")
 continuations.query("report-of-an-old-card-takes-its-end-back", "Cards/Reports/ReportRows.swift",
                     "OR ((EXCLUDED.leaving OR ", "OR ((EXCLUDED.leaving AND ")
@@ -276,6 +277,9 @@ continuations.expression("channel-card-waits-for-its-report", "Delivery/Starts/S
 
 halts = Area("halts", "^DeliveryTests[.]SendingHalt")
 halts.expression("who-lifts-a-halt-waits-for-all", "DeliveryStore/Halts/SendingHalts+Lifting.swift", "uptime() >= end", "false")
+halts.string("start-that-met-a-suspect-is-lost", ENROLLED, "\\(start).state = 'withheld'", "false")
+halts.query("probe-tells-no-other-activity", "DeliveryStore/Halts/Revival.swift", "WHERE activity_key IS DISTINCT FROM ", "WHERE false AND activity_key = ")
+halts.expression("probe-stops-at-what-cannot-leave", STARTS, "batch.starts.isEmpty && batch.alerts.isEmpty", "false")
 
 doctor = Area("doctor", "^DoctorTests[.](Examination|Judgement)")
 APPLE = "Doctor/Examination+Apple.swift"
