@@ -154,9 +154,7 @@ struct AnswerTableTests {
                 return APNSRequestKind.allCases.filter(kinds.contains).map(\.rawValue).joined(separator: ", ")
             }
             .joined(separator: ", ")
-        let sources = rule.sources.map { "\($0)" }.joined(separator: "; ")
-        return
-            "| \(scope) | \(rule.status) | `\(rule.reason)` | `\(rule.verdict)` | `\(rule.advice)` | \(sources) |"
+        return "| \(scope) | \(rule.status) | `\(rule.reason)` | `\(rule.verdict)` | `\(rule.advice)` |"
     }
 
     @Test("no token dies of anything but a 410 on the device API with one of two reasons")
