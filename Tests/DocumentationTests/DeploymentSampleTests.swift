@@ -37,6 +37,19 @@ struct DeploymentSampleTests {
         }
     }
 
+    @Test("the settings for a large Postgres are those that the costs were measured with")
+    func postgres() throws {
+        let sample = try String(contentsOf: Self.sample("deploy/postgresql.conf"), encoding: .utf8)
+        let measured = try Document(path: "tools/lib/bench/operations.py").text()
+        let settings = sample.split(separator: "\n").filter { !$0.hasPrefix("#") }
+        #expect(settings.count == 5)
+        for setting in settings {
+            let parts = setting.split(separator: " = ")
+            try #require(parts.count == 2, "\(setting)")
+            #expect(measured.contains("\"\(parts[0])\": \"\(parts[1])\","), "\(setting)")
+        }
+    }
+
     @Test("the unit drains for longer than the daemon takes, and migrates nothing by itself")
     func unit() throws {
         let settings = try Self.unit("tallyd")

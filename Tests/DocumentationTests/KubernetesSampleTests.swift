@@ -139,6 +139,23 @@ struct KubernetesSampleTests {
         #expect(allowed == ["http", "phones", "metrics"])
     }
 
+    @Test("the sample Ingress is one that Kubernetes takes, and leads to the phones' Service alone")
+    func ingress() async throws {
+        let text = try Document(path: "docs/samples/deploy/ingress.yaml").text()
+        let read = try await Self.read(built: text)
+        #expect(read["errors"]?.array == [])
+        let ingress = try #require(read["objects"]?.array?.first)
+        #expect(read["objects"]?.array?.count == 1 && ingress["kind"] == "Ingress")
+        #expect(ingress["metadata"]?["namespace"] == "tally")
+        let paths = ingress["spec"]?["rules"]?.array?.flatMap { $0["http"]?["paths"]?.array ?? [] } ?? []
+        #expect(paths.count == 1)
+        let service = try #require(paths.first?["backend"]?["service"])
+        let phones = try await Self.object("Service", "tally-phones")
+        #expect(service["name"] == phones["metadata"]?["name"])
+        #expect(service["port"]?["name"] == phones["spec"]?["ports"]?.array?.first?["name"])
+        #expect(ingress["spec"]?["defaultBackend"] == nil)
+    }
+
     private static func environment(_ container: JSONValue) -> [String: String] {
         let pairs = (container["env"]?.array ?? []).compactMap { setting in
             setting["value"]?.string.map { (setting["name"]?.string ?? "", $0) }

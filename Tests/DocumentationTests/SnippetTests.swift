@@ -31,14 +31,25 @@ struct SnippetTests {
             environment: "sandbox",
             activities: ["order-1"],
             signedOut: true,
-            topics: nil
+            topics: ["team:ajax"]
         )
         let call = try JSONDecoder().decode(TicketCall.self, from: JSONEncoder().encode(request))
         #expect(call.deviceID == "phone-1" && call.environment == "sandbox")
-        #expect(call.activities == ["order-1"] && call.signedOut)
+        #expect(call.activities == ["order-1"] && call.signedOut && call.topics == ["team:ajax"])
         let expiry = Date(timeIntervalSince1970: 1_800_000_000)
         let answer = try JSONEncoder().encode(RegistrationTicket(text: "secret", expiresAt: expiry))
         #expect(try TallyJSON.decoder.decode(Ticket.self, from: answer) == Ticket("secret", expiresAt: expiry))
+    }
+
+    @Test("The backend puts only activities into a ticket that its user may see")
+    func visibleActivities() async throws {
+        let backend = MatchBackend(
+            tally: try TallyBackend(url: "http://127.0.0.1:1", key: "unused-key", app: "com.example.matchday"),
+            maySee: { user, activity in activity == "order-of-\(user)" }
+        )
+        #expect(try await backend.visible(["order-of-ada", "order-of-grace"], to: "ada") == ["order-of-ada"])
+        #expect(try await backend.visible(["order-of-grace"], to: "ada") == [], "and not every activity of the user")
+        #expect(try await backend.visible(nil, to: "ada") == nil)
     }
 
     @Test("All samples share one GameAttributes: its properties stand everywhere as in docs/samples")

@@ -126,6 +126,21 @@ struct ConfigurationReaderTests {
         #expect(try DaemonConfiguration.masterKeys(Self.key).others.isEmpty)
     }
 
+    @Test("While the master key is replaced, its file holds the list, and the setting beside it is refused")
+    func masterKeysInFile() async throws {
+        try await Self.withFile(Array("\(Self.key),\(Self.another)\n".utf8)) { path async throws in
+            var settings = ["TALLY_DATABASE_URL": "postgres:///tally", "TALLY_MASTER_KEY_FILE": path]
+            let list = try await DaemonConfiguration(ConfigurationReader(file: nil, environment: settings)).masterKeys
+            #expect(list.current.secretBytes() == [UInt8](repeating: 1, count: 32))
+            #expect(list.others.map { $0.secretBytes() } == [[UInt8](repeating: 2, count: 32)])
+            settings["TALLY_MASTER_KEY"] = Self.another
+            let both = settings
+            await #expect(throws: ConfigurationError.self) {
+                try await DaemonConfiguration(ConfigurationReader(file: nil, environment: both))
+            }
+        }
+    }
+
     @Test(
         "A list with anything else in it is refused",
         arguments: ["", ",", "\(key),", ",\(key)", "\(key),,\(another)", "\(key),c2hvcnQ=", "\(key) \(another)"]

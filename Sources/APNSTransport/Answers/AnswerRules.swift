@@ -1,4 +1,4 @@
-/// The source of a row of the table, in a word that the page for operators explains.
+/// The source of a row of the table.
 package enum AnswerSource: String, Sendable, Hashable, CaseIterable {
     /// "Handling notification responses from APNs", the page about pushes to devices.
     case responses

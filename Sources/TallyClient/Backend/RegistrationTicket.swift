@@ -33,8 +33,9 @@ extension TallyBackend {
     /// - Parameters:
     ///   - device: The id that the app chose for this installation.
     ///   - user: The signed-in user, for whom the device is registered. Nil: no user; this also removes an earlier one.
-    ///   - activities: The activities whose cards may be reported. Nil: those that have the device or its user in their
-    ///     audience, those with a card on the device, and those that were to be started on it.
+    ///   - activities: The activities whose cards may be reported. The phone gets their state, so check that the user may see
+    ///     each. Nil: those that have the device or its user in their audience, those with a card on the device, and those
+    ///     that were to be started on it.
     ///   - topics: The topics that the device may follow. One that ends with `*` stands for all with that prefix.
     ///   - isSandbox: Whether the app is a build from Xcode.
     ///   - lifetimeSeconds: 1 to 86400. A ticket cannot be revoked before it expires.

@@ -27,7 +27,8 @@ public struct TicketRequest: Codable, Hashable, Sendable {
     public let deviceID: String
     /// `sandbox` or `production`.
     public let environment: String
-    /// The activities that the ticket must name. Nil: leave them out.
+    /// The activities that the ticket must name. Nil: leave them out. The app chose them, so your backend checks that the
+    /// user may see each.
     public let activities: [String]?
     /// True after a sign-out: the ticket must name no user.
     public let signedOut: Bool

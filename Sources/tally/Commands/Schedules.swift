@@ -41,7 +41,7 @@ struct Schedules: AsyncParsableCommand {
 
     struct Cancel: AppCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Let a pending schedule not happen.",
+            abstract: "Cancel a pending schedule.",
             examples: "tally schedules cancel 0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11"
         )
 

@@ -21,7 +21,7 @@ extension Types {
 
     struct Retire: AppCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Let a version of a type hold nothing back any more.",
+            abstract: "Retire a version of a type, so that it holds nothing back.",
             discussion: """
                 Tally then accepts content that phones of this version cannot decode, and withholds it from them. They still \
                 get what they can decode.

@@ -12,6 +12,8 @@ struct Fixture: Decodable, Sendable {
 struct Goal: Decodable, Sendable {
     /// The feed's own id of the message. It may send the message again.
     var messageID: String
+    /// When the goal was scored.
+    var time: Date
     var scorer: String
     var state: MatchBackend.GameAttributes.ContentState
 }
@@ -22,9 +24,10 @@ struct TicketCall: Decodable, Sendable {
     var environment: String
     var activities: [String]?
     var signedOut: Bool
+    var topics: [String]?
 
     private enum CodingKeys: String, CodingKey {
-        case environment, activities
+        case environment, activities, topics
         case deviceID = "device_id"
         case signedOut = "signed_out"
     }
@@ -61,6 +64,8 @@ struct MatchBackend: Sendable {
     }
 
     let tally: TallyBackend
+    /// Your rule: may this user see this activity? For public matches it is always true, for orders it is not.
+    let maySee: @Sendable (_ user: String, _ activity: String) async throws -> Bool
 
     func kickOff(_ fixture: Fixture, match id: String) async throws -> Answer {
         let match = GameAttributes(
@@ -88,7 +93,8 @@ struct MatchBackend: Sendable {
 
     func goal(_ goal: Goal, match id: String) async throws -> Answer {
         var options = UpdateOptions()
-        options.urgency = .notable
+        // A retry of this goal that arrives after the next one is refused, and brings no old score back.
+        options.eventTime = goal.time
         options.alert = ChangeAlert(title: "Goal!", body: goal.scorer, sound: "default")
         return try await answer {
             // The feed may repeat a message. With its id as key, Tally takes it once.
@@ -127,11 +133,21 @@ struct MatchBackend: Sendable {
             let ticket = try await tally.ticket(
                 forDevice: call.deviceID,
                 user: call.signedOut ? nil : user,
-                activities: call.activities,
+                activities: try await visible(call.activities, to: user),
+                topics: (call.topics ?? []).filter { $0.hasPrefix("team:") },
                 isSandbox: call.environment == "sandbox"
             )
             return Answer(status: 200, text: String(decoding: try JSONEncoder().encode(ticket), as: UTF8.self))
         }
+    }
+
+    /// Those of the activities that the user may see. A phone gets the state of every activity in its ticket, and a changed
+    /// app asks for those of others.
+    func visible(_ activities: [String]?, to user: String) async throws -> [String]? {
+        guard let activities else { return nil }
+        var visible: [String] = []
+        for activity in activities where try await maySee(user, activity) { visible.append(activity) }
+        return visible
     }
 
     /// Erases the user in Tally when the account is deleted here.

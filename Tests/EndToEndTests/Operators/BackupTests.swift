@@ -41,8 +41,14 @@ struct BackupTests {
             }
 
             let name = "restored_after_backup"
-            try await system.database.execute("CREATE DATABASE \(identifier: name)")
-            let restored = ["TALLY_DATABASE_URL": try await TestCluster.shared.url(database: name)]
+            let cluster = try await TestCluster.shared
+            let making = try DocumentBlock.read("restored-database", in: "guides/backup.md")
+                .replacing("runuser -u postgres -- createdb", with: "createdb --maintenance-db='\(cluster.url())'")
+                .replacing("--owner tally ", with: "")
+                .replacing("tally_restored", with: name)
+            #expect(making.contains(" --template template0 \(name)"))
+            try await Shell.run(making, in: system.folder)
+            let restored = ["TALLY_DATABASE_URL": cluster.url(database: name)]
             try await Shell.run(
                 try DocumentBlock.read("restore", in: "guides/backup.md"),
                 environment: restored,

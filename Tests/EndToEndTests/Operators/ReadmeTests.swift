@@ -39,7 +39,8 @@ struct ReadmeTests {
             let cluster = try await TestCluster.shared
             let settings = try DocumentBlock.read("settings", in: page)
                 .replacing("postgres:///tally", with: cluster.url(database: "tutorial"))
-                .replacing("UTF8 tally", with: "UTF8 --maintenance-db='\(cluster.url())' tutorial")
+                .replacing("template0 tally", with: "template0 --maintenance-db='\(cluster.url())' tutorial")
+                .replacing("TALLY_PHONES_PORT=8081", with: "TALLY_PHONES_PORT=0")
             try await Shell.run(settings, in: system.folder)
             let serve = try DocumentBlock.read("serve", in: page).split(separator: " ").map(String.init)
             #expect(serve.first == "tallyd")

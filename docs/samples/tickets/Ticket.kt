@@ -18,6 +18,7 @@ fun es256(pem: String): Algorithm {
     return Algorithm.ECDSA256(null, key as ECPrivateKey)
 }
 
+/** `activities`: check before that the user may see each. Null: those of the device and the user. */
 fun ticket(
     app: String,
     keyId: String,

@@ -10,6 +10,7 @@ struct Ticket: JWTPayload {
     var subject: SubjectClaim?
     var environment = "production"
     var device: String
+    /// Check before that the user may see each. Nil: those of the device and the user.
     var activities: [String]?
 
     enum CodingKeys: String, CodingKey {

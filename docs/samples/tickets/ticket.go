@@ -7,7 +7,8 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// Device is the device that a ticket is for, and its user. An empty user is nobody. Nil activities are all of the user.
+// Device is the device that a ticket is for, and its user. An empty user is nobody.
+// Check before that the user may see each of the activities. Nil: those of the device and the user.
 type Device struct {
 	ID         string
 	User       string

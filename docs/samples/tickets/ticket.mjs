@@ -5,6 +5,7 @@ import { argv } from "node:process";
 import { fileURLToPath } from "node:url";
 import { SignJWT, importPKCS8 } from "jose";
 
+// `activities`: check before that the user may see each. Undefined: those of the device and the user.
 export async function ticket({ app, keyId, algorithm, secret, device, user, activities, days = 30 }) {
   const key = algorithm === "ES256" ? await importPKCS8(secret, algorithm) : new TextEncoder().encode(secret);
   const jwt = new SignJWT({ environment: "production", device_id: device, activities })

@@ -7,6 +7,7 @@ import jwt
 
 
 def ticket(app, key_id, algorithm, secret, device, user=None, activities=None, days=30):
+    """`activities`: check before that the user may see each. None: those of the device and the user."""
     now = int(time.time())
     claims = {
         "aud": app,

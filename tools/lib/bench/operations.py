@@ -26,8 +26,8 @@ NOW, BEFORE = "2026-01-01T12:00:00Z", "2026-01-01T11:00:00Z"
 # A version of the app for each of the type, and what the state may say in it that it could not before. Nobody has a card by
 # the first; half of the devices each have the others.
 PERIODS = {"1.0": "penalties", "2.0": "extra_time", "3.0": "replay"}
-# As docs/guides/deploy.md advises. What is counted from the write-ahead log has to be there until it is counted; making files
-# for it must not hold up commits.
+# As docs/samples/deploy/postgresql.conf advises. What is counted from the write-ahead log has to be there until it is counted;
+# making files for it must not hold up commits.
 SERVER = {
     "max_wal_size": "16GB",
     "checkpoint_timeout": "15min",
@@ -44,7 +44,7 @@ NAMED, USERS = "final-for-named", 25_000
 
 
 def shared_buffers():
-    """A quarter of this machine's memory, as docs/guides/deploy.md advises."""
+    """A quarter of this machine's memory, as docs/samples/deploy/postgresql.conf advises."""
     total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return f"{total // 4 // 2**20}MB"
 
