@@ -31,7 +31,7 @@ BROADCAST = "DeliveryStore/SmallSegments/PlainUpdate+Channels.swift"
 leases.string("plain-broadcast-jumps-over-alerts", "DeliveryStore/SmallSegments/RoutineUpdate.swift", "AND NOT ", "AND false AND ",
               at="AND NOT \\(isStateAlone(\"n\"))")
 leases.query("plain-broadcast-merges-over-a-ring", "DeliveryStore/Changes/ChangeStore.swift", "min(coalesce(o.lap_revision, o.completed_revision + 1))", "u.newer")
-leases.expression("plain-broadcast-merges-nothing", BROADCAST, "broadcasts.compactMap(\\.jump)", "[]")
+leases.expression("plain-broadcast-merges-nothing", BROADCAST, "broadcasts.jumps", "[]")
 UPDATES = "Delivery/Workers/SegmentGroup+Updates.swift"
 leases.expression("refused-for-good-is-repeated", UPDATES, "consequence == .refused", "false")
 leases.string("plain-broadcast-forgets-late-starts", "DeliveryStore/SmallSegments/BroadcastAddress.swift",
