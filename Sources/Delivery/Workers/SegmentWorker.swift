@@ -14,9 +14,6 @@ struct SegmentWorker: Sendable {
     /// Nil if no worker of the dispatcher runs this.
     let slot: WorkerSlot?
     let lease: SegmentLease
-    /// How much the ring has sent, for the question whether it should be divided.
-    private let census = RingCensus()
-    private let place = CatchUpPlace()
     private let enrolment: AudienceEnrolment
 
     init(room: DeliveryRoom, slot: WorkerSlot?, lease: SegmentLease) {
@@ -68,6 +65,15 @@ struct SegmentWorker: Sendable {
         }
     }
 
+    /// What the work remembers from turn to turn.
+    private struct Course {
+        /// The device of the last card that was read to be caught up.
+        var lastCaughtUp: Int64 = 0
+        /// How much the ring has sent since somebody has asked whether it should be divided. A ring cannot hold more than it
+        /// sends in a lap; whether it does has to be counted.
+        var pushes = 0
+    }
+
     /// The time after which a worker gives its segment back between two turns, if others may need its place.
     private static let longestWork = Duration.seconds(5)
 
@@ -76,6 +82,7 @@ struct SegmentWorker: Sendable {
     func work() async throws -> Bool {
         let uptime = room.settings.uptime
         let end = uptime() + Self.longestWork
+        var course = Course()
         while true {
             if Task.isShuttingDownGracefully {
                 try await store.release(lease)
@@ -84,10 +91,13 @@ struct SegmentWorker: Sendable {
             // Work that comes after this line is not overlooked: it moves `wakes`.
             guard let look = try await look() else { return false }
             let wakesSeen = look.progress.wakes
-            switch try await turnInTime(look) {
+            switch try await turnInTime(look, &course) {
             case .worked:
-                if census.isOver(room.settings.ringSize), look.progress.rings < RingDivision.mostRings {
-                    try await RingDivision(room: room, lease: lease, range: look.progress.range).run()
+                if course.pushes >= room.settings.ringSize {
+                    course.pushes = 0
+                    if look.progress.rings < RingDivision.mostRings {
+                        try await RingDivision(room: room, lease: lease, range: look.progress.range).run()
+                    }
                 }
                 if let slot, slot.mustYield || (slot.isWanted && uptime() >= end) {
                     try await store.queueAgain(lease)
@@ -131,18 +141,18 @@ struct SegmentWorker: Sendable {
         }
     }
 
-    private func turnInTime(_ look: Look) async throws -> TurnResult {
+    private func turnInTime(_ look: Look, _ course: inout Course) async throws -> TurnResult {
         do {
-            return try await turn(look)
+            return try await turn(look, &course)
         } catch let early as StampTooEarly {
             return .early(early.wait)
         }
     }
 
     /// While sending is halted, the worker that takes the probe sends one small batch.
-    private func turn(_ look: Look) async throws -> TurnResult {
+    private func turn(_ look: Look, _ course: inout Course) async throws -> TurnResult {
         let scope = HaltScope(app: look.activity.bundleID, environment: look.activity.environment)
-        guard let halt = look.activity.halt else { return try await sendAll(look) }
+        guard let halt = look.activity.halt else { return try await sendAll(look, &course) }
         // A broadcast says nothing of tokens.
         guard !lease.isChannel, try await room.halts.takeProbe(scope, halt, reviving: (lease, look.progress.range))
         else {
@@ -151,7 +161,7 @@ struct SegmentWorker: Sendable {
         var probe = look
         probe.activity.isProbe = true
         do {
-            let result = try await sendSome(probe)
+            let result = try await sendSome(probe, &course)
             let goesOn = try await room.halts.endProbe(scope, halt)
             if goesOn { return .worked }
             if case .worked = result { return .early(.seconds(1)) }
@@ -163,17 +173,17 @@ struct SegmentWorker: Sendable {
     }
 
     /// One batch of the first kind that has anything to send.
-    private func sendSome(_ look: Look) async throws -> TurnResult {
+    private func sendSome(_ look: Look, _ course: inout Course) async throws -> TurnResult {
         if look.activity.state == .scheduled || look.activity.isPast { return .idle }
         let start = try await starts(look)
         guard start.isIdle else { return start }
-        let catchUp = try await catchUp(look)
+        let catchUp = try await catchUp(look, &course)
         guard catchUp.isIdle else { return catchUp }
-        return try await ring(look)
+        return try await ring(look, &course)
     }
 
     /// One batch of each kind. Each is preceded by a look of its own: the one before may have waited for APNs.
-    private func sendAll(_ first: Look) async throws -> TurnResult {
+    private func sendAll(_ first: Look, _ course: inout Course) async throws -> TurnResult {
         if first.activity.state == .scheduled { return .idle }
         if first.activity.isPast {
             let past = PastActivity(
@@ -198,11 +208,11 @@ struct SegmentWorker: Sendable {
         var current: Look? = first
         if !result.isIdle { current = try await look() }
         guard let second = current else { return .idle }
-        let catchUp = try await catchUp(second)
+        let catchUp = try await catchUp(second, &course)
         result = result.joined(with: catchUp)
         if !catchUp.isIdle { current = try await look() }
         guard let third = current else { return .idle }
-        result = result.joined(with: try await ring(third))
+        result = result.joined(with: try await ring(third, &course))
         if case .worked = result { return result }
         return result.joined(with: try await abandonStarts(third))
     }
@@ -226,19 +236,18 @@ struct SegmentWorker: Sendable {
         ).run()
     }
 
-    private func catchUp(_ look: Look) async throws -> TurnResult {
+    private func catchUp(_ look: Look, _ course: inout Course) async throws -> TurnResult {
         guard look.activity.mayHaveCards else { return .idle }
         return try await CatchUpTurn(
             room: room,
             slot: slot,
             lease: lease,
             progress: look.progress,
-            activity: look.activity,
-            place: place
-        ).run()
+            activity: look.activity
+        ).run(behind: &course.lastCaughtUp)
     }
 
-    private func ring(_ look: Look) async throws -> TurnResult {
+    private func ring(_ look: Look, _ course: inout Course) async throws -> TurnResult {
         let ring = RingTurn(
             room: room,
             slot: slot,
@@ -248,7 +257,7 @@ struct SegmentWorker: Sendable {
             newest: look.newest
         )
         let (turn, pushes) = try await ring.run()
-        census.add(pushes)
+        course.pushes += pushes
         return turn
     }
 
