@@ -52,7 +52,7 @@ package final class SendingHalts: Sendable {
             SELECT extract(epoch FROM clock_timestamp())::int8
             WHERE NOT EXISTS (
                 SELECT FROM sending_halts
-                WHERE bundle_id = \(scope.app.rawValue) AND environment = \(scope.environment.rawValue)::apns_environment)
+                WHERE \(part: scope.contains("sending_halts")))
             """
         )
         return try rows.single(Int64.self)
@@ -179,7 +179,7 @@ package final class SendingHalts: Sendable {
                     probe_at = clock_timestamp() + \(AnswerWatch.pause(afterProbes: halt.probes + 1))
                 WHERE (bundle_id, environment) IN (
                     SELECT bundle_id, environment FROM sending_halts
-                    WHERE bundle_id = \(scope.app.rawValue) AND environment = \(scope.environment.rawValue)::apns_environment
+                    WHERE \(part: scope.contains("sending_halts"))
                       AND probes = \(Int16(clamping: halt.probes)) AND probe_at <= clock_timestamp() AND lifting IS NULL
                     FOR NO KEY UPDATE SKIP LOCKED
                 )
@@ -229,7 +229,7 @@ package final class SendingHalts: Sendable {
             """
             UPDATE sending_halts
             SET probes = \(Int16(clamping: min(probes, 1_000))), probe_at = clock_timestamp() + \(pause)
-            WHERE bundle_id = \(scope.app.rawValue) AND environment = \(scope.environment.rawValue)::apns_environment
+            WHERE \(part: scope.contains("sending_halts"))
             """
         )
     }
