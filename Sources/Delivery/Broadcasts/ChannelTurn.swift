@@ -87,7 +87,8 @@ struct ChannelTurn: Sendable {
             )
             if channel.isCrowded { try await markCrowd(caughtUp) }
             statements.append(caughtUp)
-            statements.append(LateStarts.told(channel.id, before: channel.readAt))
+            // Whose start had expired by then is told now.
+            statements.append(ChannelRows.forgetStarts(on: channel.id, before: channel.readAt))
             if change.kind == .end {
                 let grace = activity.policy.channelGrace(channel.storage)
                 statements.append(ChannelRows.deletion(of: channel.id, after: .seconds(grace)))

@@ -40,11 +40,6 @@ package enum LateStarts {
             """
     }
 
-    /// The statement for a broadcast on a channel that was read at a time: whose start had expired by then has been told.
-    package static func told(_ channel: ChannelID, before readAt: PGTimestamp) -> Query {
-        ChannelRows.forgetStarts(on: channel, before: readAt)
-    }
-
     /// An SQL expression: when the channel of the activity `a`, which has broadcast the revision `completed`, has to repeat
     /// that, if ever.
     static func due(at completed: String) -> String {
