@@ -160,7 +160,8 @@ extension SendingHalts {
             // halt.
             _ = try await database.pipeline([Self.announcement(scope), WorkNotifications.announcement])
             let freeing = QueuedPush.freeing(scope, afterLeaseOf: pushLease, limit: batchSize)
-            while try await database.execute(freeing) == batchSize {}
+            var freed = batchSize
+            while freed == batchSize { freed = try await database.execute(freeing) }
         } catch {
             logger.warning(
                 "work of a lifted halt waits for the next probe",
