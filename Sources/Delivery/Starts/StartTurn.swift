@@ -73,7 +73,7 @@ struct StartTurn: Sendable {
             departure = try await prepare()
         }
         guard let (claims, content) = departure else { return rest == nil ? .idle : .worked }
-        let turn = try await send(claims, content, enrolling: rest, until: end)
+        let turn = try await sendBatches(claims, content, enrolling: rest, until: end)
         return rest == nil ? turn : turn.joined(with: .worked)
     }
 
@@ -158,7 +158,7 @@ struct StartTurn: Sendable {
     private typealias Steps = ThrowingTaskGroup<Step, any Error>
 
     /// Returns when all that has left is settled.
-    private func send(
+    private func sendBatches(
         _ claims: StartClaims,
         _ content: Content,
         enrolling rest: AudienceStretch.Place?,
@@ -213,11 +213,11 @@ struct StartTurn: Sendable {
         }
         course.last = last
         course.open[number] = batch.repeatsAt ?? PGTimestamp(microseconds: .max)
-        steps.addTask { try await .batch(number, send(batch, content, until: end)) }
+        steps.addTask { try await .batch(number, sendBatch(batch, content, until: end)) }
     }
 
     /// The claims of the batch are over at `end`, as ``OrchestratorSettings/uptime``.
-    private func send(
+    private func sendBatch(
         _ batch: StartClaims.Batch,
         _ content: Content,
         until end: Duration
@@ -227,16 +227,16 @@ struct StartTurn: Sendable {
         for (group, members) in groups {
             let content = group.isQuiet ? content.quiet : content
             switch group.capability {
-            case .withInputPushChannel: await send(content, content.channel.map { .channel($0) }, members, &results)
-            case .withInputPushToken: await send(content, .token, members, &results)
-            case .plain: await send(content, LiveActivityBody.InputPush.none, members, &results)
+            case .withInputPushChannel: await sendGroup(members, content, content.channel.map { .channel($0) }, &results)
+            case .withInputPushToken: await sendGroup(members, content, .token, &results)
+            case .plain: await sendGroup(members, content, LiveActivityBody.InputPush.none, &results)
             case .withheld: continue  // never claimed as a start
             }
         }
         if !batch.alerts.isEmpty, let fallback = content.fallback {
             let pass = pass(of: .alert, content, fallback.headers(at: content.change.timestamp), fallback.body)
             let tokens = batch.alerts.compactMap(\.deviceToken)
-            await send(pass, to: tokens, of: batch.alerts) { results.answerAlert($0, $1) }
+            await sendPass(pass, to: tokens, of: batch.alerts) { results.answerAlert($0, $1) }
         }
         if !batch.starts.isEmpty || !batch.alerts.isEmpty {
             try await StartSettlement(room: room, activity: activity, results: results, end: end).run()
@@ -244,10 +244,10 @@ struct StartTurn: Sendable {
         return results.credentialFailure.map { .failed(reason: $0) } ?? .worked
     }
 
-    private func send(
+    private func sendGroup(
+        _ members: [ClaimedStart],
         _ content: Content,
         _ inputPush: LiveActivityBody.InputPush?,
-        _ members: [ClaimedStart],
         _ results: inout StartResults
     ) async {
         guard let inputPush else { return }
@@ -258,7 +258,7 @@ struct StartTurn: Sendable {
             expiration: activity.policy.expiration(of: .start, at: content.change.timestamp)
         )
         let pass = pass(of: .start, content, headers, rendering.start(inputPush: inputPush))
-        await send(pass, to: members.compactMap(\.token), of: members) { results.answer($0, inputPush, $1) }
+        await sendPass(pass, to: members.compactMap(\.token), of: members) { results.answer($0, inputPush, $1) }
     }
 
     private func pass(
@@ -280,7 +280,7 @@ struct StartTurn: Sendable {
         )
     }
 
-    private func send(
+    private func sendPass(
         _ pass: Pass,
         to tokens: [PushToken],
         of members: [ClaimedStart],

@@ -208,8 +208,8 @@ struct SegmentGroup: Sendable {
     private func settle(_ answered: Answered) async -> SmallSegment {
         do {
             switch (answered.segment, try answered.answer.get()) {
-            case (.update(let update), let answer): try await settle(update, answer)
-            case (.channel(let wanted), .notMade(let outcome)): try await settle(wanted, outcome)
+            case (.update(let update), let answer): try await settleUpdate(update, answer)
+            case (.channel(let wanted), .notMade(let outcome)): try await settleChannel(wanted, outcome)
             case (.channel, _): break  // no such answer, or complete
             }
         } catch is CancellationError {
