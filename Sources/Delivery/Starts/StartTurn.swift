@@ -227,7 +227,8 @@ struct StartTurn: Sendable {
         for (group, members) in groups {
             let content = group.isQuiet ? content.quiet : content
             switch group.capability {
-            case .withInputPushChannel: await sendGroup(members, content, content.channel.map { .channel($0) }, &results)
+            case .withInputPushChannel:
+                await sendGroup(members, content, content.channel.map { .channel($0) }, &results)
             case .withInputPushToken: await sendGroup(members, content, .token, &results)
             case .plain: await sendGroup(members, content, LiveActivityBody.InputPush.none, &results)
             case .withheld: continue  // never claimed as a start
