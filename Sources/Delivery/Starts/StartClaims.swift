@@ -49,7 +49,7 @@ struct StartClaims: Sendable {
         /// How many were due and free, whatever was decided about them.
         var count = 0
         /// The last of these.
-        var last: DueStart.Place?
+        var last: DueStart.Position?
         /// When the first of its claims may be repeated; nil if it has none.
         var repeatsAt: PGTimestamp?
     }
@@ -66,7 +66,7 @@ struct StartClaims: Sendable {
     ///
     /// - Returns: Nil if no start may leave now with this change: no start follows a committed end.
     /// - Throws: ``LeaseLost``; then nothing is claimed.
-    func claim(behind last: DueStart.Place, before limit: PGTimestamp?, isFirst: Bool) async throws -> Batch? {
+    func claim(behind last: DueStart.Position, before limit: PGTimestamp?, isFirst: Bool) async throws -> Batch? {
         try await room.segments.prolonging(lease) {
             try await room.registry.withCurrentType {
                 let type = try await room.registry.typeContext(activity.bundleID, activity.typeName)
@@ -77,7 +77,7 @@ struct StartClaims: Sendable {
 
     private func claim(
         _ type: TypeContext,
-        behind last: DueStart.Place,
+        behind last: DueStart.Position,
         before limit: PGTimestamp?,
         _ isFirst: Bool
     ) async throws -> Batch? {
@@ -107,7 +107,7 @@ struct StartClaims: Sendable {
             )
             var batch = Batch()
             batch.count = free.count
-            batch.last = DueStart.Place(dueAt: end.1, deviceKey: end.0)
+            batch.last = DueStart.Position(dueAt: end.1, deviceKey: end.0)
             var decisions: [StartRows.Decided] = []
             for start in due where try verdicts.knows(start.appVersion, start.decoding) {
                 let (action, decision, claimed) = try decide(start, &verdicts)

@@ -114,14 +114,14 @@ struct StartTurn: Sendable {
     /// How far a turn has come.
     private struct Course {
         /// Where the enrolment goes on; nil if all of the audience has become starts.
-        var rest: AudienceStretch.Place?
+        var rest: AudienceStretch.Cursor?
         var isEnrolling = false
         /// The batches on their way by their numbers, and when the first claim of each may be repeated.
         var open: [Int: PGTimestamp] = [:]
         /// How many batches were asked for.
         var asked = 0
         /// The end of the last batch.
-        var last = DueStart.Place.beginning
+        var last = DueStart.Position.beginning
         /// Whether more starts may be due.
         var isDue = true
         /// Whether nothing more may begin.
@@ -152,7 +152,7 @@ struct StartTurn: Sendable {
         /// A batch was answered and settled.
         case batch(Int, TurnResult)
         /// An enrolment has ended, at a place or with the audience. Its failure does not matter to the pushes that have left.
-        case enrolled(Result<AudienceStretch.Place?, any Error>)
+        case enrolled(Result<AudienceStretch.Cursor?, any Error>)
     }
 
     private typealias Steps = ThrowingTaskGroup<Step, any Error>
@@ -161,7 +161,7 @@ struct StartTurn: Sendable {
     private func sendBatches(
         _ claims: StartClaims,
         _ content: Content,
-        enrolling rest: AudienceStretch.Place?,
+        enrolling rest: AudienceStretch.Cursor?,
         until end: Duration
     ) async throws -> TurnResult {
         try await withThrowingTaskGroup(of: Step.self) { steps in

@@ -39,7 +39,7 @@ extension SegmentGroup {
         }
         var exceptions = PushExceptions(activityKey: update.activity.key, backoff: room.settings.backoff)
         exceptions.add(outcome) {
-            PushExceptions.Place(TokenPushes.Push(riders[$0], alert: nil, heardIfRefused: heard))
+            PushExceptions.Recipient(TokenPushes.Push(riders[$0], alert: nil, heardIfRefused: heard))
         }
         exceptions.tellRefusal(to: room.logger)
         return exceptions

@@ -23,8 +23,6 @@ struct SegmentWorker: Sendable {
         enrolment = AudienceEnrolment(room: room, lease: lease)
     }
 
-    private var store: SegmentStore { room.segments }
-
     /// Works until the segment rests, backs off, the daemon shuts down, or the lease is lost.
     ///
     /// - Returns: Whether it, or another one, may be due.
@@ -85,7 +83,7 @@ struct SegmentWorker: Sendable {
         var course = Course()
         while true {
             if Task.isShuttingDownGracefully {
-                try await store.release(lease)
+                try await room.segments.release(lease)
                 return false
             }
             // Work that comes after this line is not overlooked: it moves `wakes`.
@@ -100,16 +98,16 @@ struct SegmentWorker: Sendable {
                     }
                 }
                 if let slot, slot.mustYield || (slot.isWanted && uptime() >= end) {
-                    try await store.queueAgain(lease)
+                    try await room.segments.queueAgain(lease)
                     return true
                 }
             case .rested: return true
             case .idle:
                 // Held-back changes are due when their interval is over. The row says so, and another daemon may serve
                 // them.
-                if try await store.rest(lease, wakesSeen: wakesSeen, hold: look.activity.hold) { return true }
+                if try await room.segments.rest(lease, wakesSeen: wakesSeen, hold: look.activity.hold) { return true }
             case .early(let delay):
-                if try await store.pause(lease, wakesSeen: wakesSeen, for: delay) { return false }
+                if try await room.segments.pause(lease, wakesSeen: wakesSeen, for: delay) { return false }
             case .failed(let reason):
                 try await room.backOff(lease, afterFailures: look.progress.failures + 1, because: reason)
                 return false
@@ -122,7 +120,7 @@ struct SegmentWorker: Sendable {
     /// The look that the next turn acts on; nil if the activity was deleted.
     private func look() async throws -> Look? {
         while true {
-            guard let look = try await store.look(lease) else { return nil }
+            guard let look = try await room.segments.look(lease) else { return nil }
             // Broadcasts know no cards.
             if lease.isChannel { return look }
             if look.activity.areVersionsUnsettled {
@@ -268,7 +266,7 @@ struct SegmentWorker: Sendable {
         while true {
             try await Task.sleep(for: pause)
             do {
-                try await store.renew(lease)
+                try await room.segments.renew(lease)
                 pause = room.settings.lease / 3
             } catch is LeaseLost {
                 throw LeaseLost()
@@ -307,8 +305,8 @@ struct SegmentWorker: Sendable {
     ///
     /// - Throws: ``LeaseLost``; errors of the database.
     func rescue() async throws {
-        let progress = try await store.renew(lease)
-        try await store.backOff(lease, for: room.settings.backoff.delay(afterFailures: progress.failures + 1))
+        let progress = try await room.segments.renew(lease)
+        try await room.segments.backOff(lease, for: room.settings.backoff.delay(afterFailures: progress.failures + 1))
     }
 
     private var metadata: Logger.Metadata {
