@@ -73,5 +73,5 @@ package struct DeliveryStore: Sendable {
     /// Tells other daemons of work, and hears it from them.
     package var notifications: any Service { WorkNotifications(database: database, wakeUps: wakeUps) }
     /// Lifts halts, and sees to it that probes leave.
-    package var haltPatrol: any Service { HaltPatrol(room: self) }
+    package var haltPatrol: any Service { HaltPatrol(work: self) }
 }

@@ -192,7 +192,7 @@ extension Universe {
         try await sweeper.sweepDue()
         try await sweeper.deleteDue()
         try await orchestrator.deliveryStore.halts.share()
-        try await HaltPatrol(room: orchestrator.deliveryStore).look()
+        try await HaltPatrol(work: orchestrator.deliveryStore).look()
     }
 
     /// What a worker does, apart from keeping its lease: time passes between its steps as the simulation says.
