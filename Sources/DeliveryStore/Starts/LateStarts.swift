@@ -1,4 +1,4 @@
-package import ActivityModel
+import ActivityModel
 import Channels
 package import Postgres
 import Store
