@@ -17,6 +17,7 @@ package import Store
 ///   - `Accepting`: what an accept reads of an activity to judge what was posted (``StandingRow``).
 ///   - `Starts`: the audience, how it becomes starts (`DeliveryStore+Enrolment`), and which apps can decode a start.
 ///   - `Pushes`: ordinary pushes (``QueuedPush``).
+///   - `Erasure`: statements that forget a user, in bodies of starts and in audiences.
 ///   - `Answers`: how long changes take (``DeliveryTimes``).
 ///   - `Halts`: counts the answers of APNs, and says where sending stands still (``SendingHalts``). Operators see and
 ///     lift halts (`DeliveryStore+Halts`).
@@ -72,5 +73,5 @@ package struct DeliveryStore: Sendable {
     /// Tells other daemons of work, and hears it from them.
     package var notifications: any Service { WorkNotifications(database: database, wakeUps: wakeUps) }
     /// Lifts halts, and sees to it that probes leave.
-    package var haltPatrol: any Service { HaltPatrol(room: self) }
+    package var haltPatrol: any Service { HaltPatrol(work: self) }
 }

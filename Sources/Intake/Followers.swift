@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import DeliveryStore
 import JSON
 import Postgres
 import Registry

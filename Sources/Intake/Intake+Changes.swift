@@ -1,5 +1,6 @@
 package import APITypes
 package import ActivityModel
+import DeliveryStore
 import Postgres
 import Registry
 package import Store

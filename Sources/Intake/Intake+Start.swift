@@ -1,5 +1,6 @@
 package import APITypes
 package import ActivityModel
+import DeliveryStore
 import Logging
 import Registry
 package import Store
@@ -16,18 +17,7 @@ extension Intake {
         _ request: StartRequest,
         origin: RequestOrigin?
     ) async throws -> Replayable<StartAnswer> {
-        try await start(app, id, request, idempotency: nil, origin: origin)
-    }
-
-    /// The same with a key, as an operation of a batch may have one.
-    func start(
-        _ app: BundleID,
-        _ id: ActivityID,
-        _ request: StartRequest,
-        idempotency: IdempotencyKey?,
-        origin: RequestOrigin?
-    ) async throws -> Replayable<StartAnswer> {
-        let start = RequestedStart(app: app, id: id, request: request, idempotencyKey: idempotency, origin: origin)
+        let start = RequestedStart(app: app, id: id, request: request, idempotencyKey: nil, origin: origin)
         return try (await accept([start]).first ?? .failure(Problem.internalError())).get()
     }
 

@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import DeliveryStore
 import Store
 
 /// One requested start. Tally has not looked yet whether its id is free.

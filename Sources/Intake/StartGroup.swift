@@ -226,7 +226,7 @@ private struct StartDesk {
     private var environments: [BundleID: [APNSEnvironment]] = [:]
     /// When the types were last changed.
     private let types: [RegistryCaches.TypeKey: PGTimestamp]
-    private let stored: [ActivityFacts.Name: StoredStart]
+    private let stored: [ActivityFacts.Name: KeptStart]
     /// The database's time.
     private let now: PGTimestamp?
 
@@ -242,7 +242,7 @@ private struct StartDesk {
             AppRows.hold(apps, isPatient: starts.count == 1),
             AppRows.holdKeys(of: apps),
             TypeVersionRows.hold(starts.compactMap { try? $0.proposal.get().type }),  // one that is refused needs none
-            StoredStart.selection(names),
+            KeptStart.selection(names),
             DatabaseClock.selection,
         ]
     }
@@ -254,7 +254,7 @@ private struct StartDesk {
             environments[key.app]?.append(key.environment)
         }
         types = try TypeVersionRows.updates(rows[2])
-        stored = try StoredStart.read(rows[3])
+        stored = try KeptStart.read(rows[3])
         now = try rows[4].single(PGTimestamp.self)
     }
 

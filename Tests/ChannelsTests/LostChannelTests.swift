@@ -142,6 +142,21 @@ struct LostChannelTests {
         }
     }
 
+    @Test("All who are owed a broadcast on a channel that was deleted are given up, a part a turn")
+    func owedByADeletedChannel() async throws {
+        try await withWorld(settings: Self.stretches) { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            for number in 1...5 { try await world.report("d\(number)", .channel, known: 0) }
+            _ = world.recorder.take()
+            try await world.database.execute("UPDATE channels SET state = 'deleted', deleted_at = now()")
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+            let cards = try await world.tables.cards()
+            #expect(cards.count { $0.state == "over" && $0.reason == "channel_deleted" } == 5)
+        }
+    }
+
     @Test("A crowd of late joiners has all of a broadcast, and none is repeated for them")
     func crowd() async throws {
         try await withWorld(settings: Self.stretches) { world in

@@ -12,8 +12,7 @@ struct CatchUpOrderTests {
     /// A turn of the cards up to a device. Half of the activity's cards are due, and those of the greater devices are due first.
     private func turn(
         in world: World,
-        through last: Int64,
-        _ place: CatchUpPlace
+        through last: Int64
     ) async throws -> CatchUpTurn {
         try await world.expireLeases()
         let lease = try #require(try await world.orchestrator.deliveryStore.segments.claim(limit: 1).first)
@@ -30,8 +29,7 @@ struct CatchUpOrderTests {
                 rings: 2,
                 alertStamp: nil
             ),
-            activity: look.activity,
-            place: place
+            activity: look.activity
         )
     }
 
@@ -51,10 +49,11 @@ struct CatchUpOrderTests {
                 WHERE device_key > \(middle) OR device_key > \(middle) - 5
                 """
             )
-            let turn = try await turn(in: world, through: middle, CatchUpPlace())
+            let turn = try await turn(in: world, through: middle)
             _ = world.recorder.take()
             let before = try await world.rowsRead("subscriptions")
-            _ = try await turn.run()
+            var place: Int64 = 0
+            _ = try await turn.run(behind: &place)
             #expect(world.recorder.take().count == 5)
             // Besides, it looks whether more than 1,000 follow.
             #expect(try await world.rowsRead("subscriptions") - before < 1_100)
@@ -70,15 +69,15 @@ struct CatchUpOrderTests {
             try await world.crowd(5)
             try await world.settle()
             try await world.update(score: 1)
-            let place = CatchUpPlace()
+            var place: Int64 = 0
             var served: [[String]] = []
             for _ in 0..<4 {
                 try await world.database.execute(
                     "UPDATE subscriptions SET state = 'due', due_at = now(), known_revision = 1, confirmed_revision = 0"
                 )
-                let turn = try await turn(in: world, through: .max, place)
+                let turn = try await turn(in: world, through: .max)
                 _ = world.recorder.take()
-                _ = try await turn.run()
+                _ = try await turn.run(behind: &place)
                 served.append(world.recorder.take().map(\.destination).sorted())
             }
             let tokens = (1...5).map(World.crowdToken)

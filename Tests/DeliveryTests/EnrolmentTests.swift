@@ -210,7 +210,7 @@ struct EnrolmentTests {
             try await world.expireLeases()
             let lease = try #require(try await segments.claim(limit: 1).first)
             await #expect(throws: LeaseLost.self) { try await world.enrolStretch(under: lost) }
-            #expect(try await world.snapshot(of: lost.activityKey)?.enrolment == AudienceStretch.Place())
+            #expect(try await world.snapshot(of: lost.activityKey)?.enrolment == AudienceStretch.Cursor())
             try await segments.release(lease)
             #expect(try await sent(in: world) == ["5a01", "5a02", "5a03"])
         }

@@ -87,7 +87,7 @@ struct ExceptionTests {
             let refused = outcomes.enumerated().map { BatchOutcome.Exception(index: $0, outcome: $1) }
             exceptions.add(BatchOutcome(accepted: accepted, exceptions: refused)) { index in
                 PushToken(bytes: [1]).map {
-                    PushExceptions.Place(deviceKey: Int64(index), token: $0, failures: 0, heardIfRefused: 0)
+                    PushExceptions.Recipient(deviceKey: Int64(index), token: $0, failures: 0, heardIfRefused: 0)
                 }
             }
             return exceptions.commonFailure

@@ -129,6 +129,28 @@ struct SmallRingTests {
         }
     }
 
+    @Test("What a change has jumped over is merged into it, also if the lease was lost before the answer came")
+    func lostLeaseAfterAJump() async throws {
+        try await withWorld { world in
+            try await orders(1, in: world)
+            for score in Int64(1)...2 { try await world.update("a1", score: score) }
+            let rings = await (try group(in: world)).smallSegments().compactMap(\.update)
+            try #require(rings.count == 1)
+            try await world.database.execute("UPDATE segments SET lease_owner = gen_random_uuid()")
+            #expect(try await !world.orchestrator.deliveryStore.segments.complete(rings))
+            #expect(try await world.number("SELECT merged_into FROM changes WHERE revision = 2") == 3)
+            #expect(
+                try await world.events(.changesMerged).map(\.detail) == [["into": 3, "revisions": [2], "count": 1]]
+            )
+            try await world.expireLeases()
+            try await world.pass(10)
+            try await world.update("a1", score: 3)
+            try await world.settle()
+            // The phone may have it: nobody is told that it was merged.
+            #expect(try await world.number("SELECT count(*) FROM changes WHERE merged_into IS NOT NULL") == 1)
+        }
+    }
+
     @Test("A change that reached one of two is not told of as merged when a phone joins that shows an older state")
     func reachedOne() async throws {
         try await withWorld { world in

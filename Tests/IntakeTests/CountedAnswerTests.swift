@@ -152,12 +152,13 @@ struct CountedAnswerTests {
             audience: audience,
             alert: World.alert("Kick-off")
         )
-        return try await world.orchestrator.intake.start(
-            world.app,
-            Self.activity,
-            request,
-            idempotency: key,
+        let start = RequestedStart(
+            app: world.app,
+            id: Self.activity,
+            request: request,
+            idempotencyKey: key,
             origin: nil
         )
+        return try #require(await world.orchestrator.intake.accept([start]).first).get()
     }
 }

@@ -192,7 +192,7 @@ extension Universe {
         try await sweeper.sweepDue()
         try await sweeper.deleteDue()
         try await orchestrator.deliveryStore.halts.share()
-        try await HaltPatrol(room: orchestrator.deliveryStore).look()
+        try await HaltPatrol(work: orchestrator.deliveryStore).look()
     }
 
     /// What a worker does, apart from keeping its lease: time passes between its steps as the simulation says.
@@ -221,12 +221,12 @@ extension Universe {
             if answer.isComplete {
                 _ = try await orchestrator.deliveryStore.segments.complete([update])
             } else {
-                try await group.settle(update, answer)
+                try await group.settleUpdate(update, answer)
             }
         case .channel(let wanted):
             switch try await group.make(wanted) {
             case .made(let made): _ = try await group.storeOrGiveBack([made])
-            case .notMade(let outcome): try await group.settle(wanted, outcome)
+            case .notMade(let outcome): try await group.settleChannel(wanted, outcome)
             case .exceptions, .broadcast: break
             }
         case nil: _ = try await SegmentWorker(room: orchestrator.delivery, slot: nil, lease: lease).work()

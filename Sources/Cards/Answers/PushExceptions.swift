@@ -7,8 +7,8 @@ package import Waiting
 
 /// The pushes of a batch that were not accepted, and what becomes of their destinations.
 package struct PushExceptions: Sendable {
-    /// The destination of a push, with the facts that matter if the push does not arrive.
-    package struct Place: Sendable {
+    /// Who was sent a push, with the facts that matter if the push does not arrive.
+    package struct Recipient: Sendable {
         let deviceKey: Int64
         let token: PushToken
         /// Tries in a row that failed before.
@@ -28,19 +28,19 @@ package struct PushExceptions: Sendable {
     let backoff: Backoff
     /// How many pushes of the batch were accepted.
     private(set) var accepted = 0
-    package private(set) var refused: [(place: Place, outcome: PushOutcome)] = []
+    package private(set) var refused: [(recipient: Recipient, outcome: PushOutcome)] = []
 
     package init(activityKey: Int64, backoff: Backoff) {
         self.activityKey = activityKey
         self.backoff = backoff
     }
 
-    /// Adds the outcome of a part of the batch. `place` returns the destination of a push.
-    package mutating func add(_ outcome: BatchOutcome, place: (Int) -> Place?) {
+    /// Adds the outcome of a part of the batch. `recipient` returns who was sent a push.
+    package mutating func add(_ outcome: BatchOutcome, recipient: (Int) -> Recipient?) {
         accepted += outcome.accepted
         for exception in outcome.exceptions {
-            guard let place = place(exception.index) else { continue }
-            refused.append((place, exception.outcome))
+            guard let recipient = recipient(exception.index) else { continue }
+            refused.append((recipient, exception.outcome))
         }
     }
 
@@ -77,7 +77,7 @@ package struct PushExceptions: Sendable {
     /// The destinations of the batch that were sent the push, and those for which APNs would refuse it every time.
     /// Nothing is wrong with the tokens of the latter, and the next change may succeed.
     package func settled(of destinations: [Destination]) -> [Destination] {
-        let open = Set(refused.filter { $0.outcome.class.consequence != .refused }.map(\.place.deviceKey))
+        let open = Set(refused.filter { $0.outcome.class.consequence != .refused }.map(\.recipient.deviceKey))
         return open.isEmpty ? destinations : destinations.filter { !open.contains($0.deviceKey) }
     }
 
@@ -88,16 +88,16 @@ package struct PushExceptions: Sendable {
     /// never shrinks: while the push was on its way, the app may have changed, and the new one is owed no earlier
     /// alert.
     package var statements: [Query] {
-        var dead: [(Place, PushOutcome, Int64?, delay: Duration)] = []
-        var rejected: [(Place, PushOutcome)] = []
-        var again: [(Place, PushOutcome, delay: Duration)] = []
-        for (place, outcome) in refused {
-            let delay = backoff.delay(afterFailures: place.failures + 1)
+        var dead: [(Recipient, PushOutcome, Int64?, delay: Duration)] = []
+        var rejected: [(Recipient, PushOutcome)] = []
+        var again: [(Recipient, PushOutcome, delay: Duration)] = []
+        for (recipient, outcome) in refused {
+            let delay = backoff.delay(afterFailures: recipient.failures + 1)
             switch outcome.class.consequence {
             case .done, .refused: continue
-            case .forget(let milliseconds): dead.append((place, outcome, milliseconds, delay))
-            case .park: rejected.append((place, outcome))
-            case .again: again.append((place, outcome, delay))
+            case .forget(let milliseconds): dead.append((recipient, outcome, milliseconds, delay))
+            case .park: rejected.append((recipient, outcome))
+            case .again: again.append((recipient, outcome, delay))
             }
         }
         let places = dead.map(\.0) + rejected.map(\.0) + again.map(\.0)
@@ -108,7 +108,7 @@ package struct PushExceptions: Sendable {
         return statements
     }
 
-    private func retry(of again: [(Place, PushOutcome, delay: Duration)]) -> Query {
+    private func retry(of again: [(Recipient, PushOutcome, delay: Duration)]) -> Query {
         """
         UPDATE subscriptions AS s
         SET state = 'due', reason = d.reason, due_at = clock_timestamp() + d.delay,
@@ -124,7 +124,7 @@ package struct PushExceptions: Sendable {
     }
 
     /// Rejected tokens are kept and get no pushes. Stores what the card has heard, in case its token is revived.
-    private func rejection(of rejected: [(Place, PushOutcome)]) -> Query {
+    private func rejection(of rejected: [(Recipient, PushOutcome)]) -> Query {
         """
         UPDATE subscriptions AS s
         SET state = 'rejected', reason = d.reason, due_at = NULL,
@@ -145,7 +145,7 @@ package struct PushExceptions: Sendable {
 
     /// If the app reported a token after APNs knew it as dead, the token is retried instead. It gets no alert that it
     /// has heard, and not for ever.
-    private func death(of dead: [(Place, PushOutcome, Int64?, delay: Duration)]) -> Query {
+    private func death(of dead: [(Recipient, PushOutcome, Int64?, delay: Duration)]) -> Query {
         """
         WITH died AS (
             UPDATE subscriptions AS s

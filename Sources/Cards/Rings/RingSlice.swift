@@ -26,10 +26,10 @@ package struct RingSlice: Sendable {
 
     package var count: Int { deviceKeys.count }
 
-    /// The place that the refusal of one of them concerns.
-    package func place(_ index: Int, heardIfRefused: Revision) -> PushExceptions.Place? {
+    /// Whom the refusal of one of them concerns.
+    package func recipient(_ index: Int, heardIfRefused: Revision) -> PushExceptions.Recipient? {
         guard let token = PushToken(hex: String(decoding: tokens[index], as: UTF8.self)) else { return nil }
-        return PushExceptions.Place(
+        return PushExceptions.Recipient(
             deviceKey: deviceKeys[index],
             token: token,
             failures: Int(failures[index]),

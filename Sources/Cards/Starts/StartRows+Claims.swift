@@ -7,11 +7,11 @@ extension StartRows {
         let deviceKey: Int64
         let machine: StartStateMachine
         /// Whether its push is about to leave, or an alert in its place.
-        let isClaim: Bool
+        package let isClaim: Bool
         /// The database's clock.
         let now: PGTimestamp
         /// When it is due again; nil: time alone does not make it due.
-        let dueAt: PGTimestamp?
+        package let dueAt: PGTimestamp?
 
         package init(
             deviceKey: Int64,

@@ -26,9 +26,7 @@ struct ChannelTurn: Sendable {
         switch channel.state {
         case .creating: return try await leaveToGroup()
         case .ready: return try await broadcast(on: channel)
-        case .deleting, .deleted, .lost:
-            try await abandonSubscribers()
-            return .idle
+        case .deleting, .deleted, .lost: return try await abandonSubscribers()
         }
     }
 
@@ -44,11 +42,13 @@ struct ChannelTurn: Sendable {
         return .rested
     }
 
-    /// The channel is gone, so nobody who listens to it can be told anything any more.
-    private func abandonSubscribers() async throws {
+    /// The channel is gone, so nobody who listens to it can be told anything any more. A turn abandons a part of them:
+    /// between two turns the worker ends if others need its place, or the daemon stops.
+    private func abandonSubscribers() async throws -> TurnResult {
         let limit = room.settings.stretchSize
-        let abandoned = SubscriptionRows.abandonment(ofListenersTo: activity.key, limit: limit)
-        while try await room.database.execute(abandoned) == limit {}
+        let abandonment = SubscriptionRows.abandonment(ofListenersTo: activity.key, limit: limit)
+        let abandoned = try await room.database.execute(abandonment)
+        return abandoned == limit ? .worked : .idle
     }
 
     // MARK: Using it
@@ -87,7 +87,8 @@ struct ChannelTurn: Sendable {
             )
             if channel.isCrowded { try await markCrowd(caughtUp) }
             statements.append(caughtUp)
-            statements.append(LateStarts.told(channel.id, before: channel.readAt))
+            // Whose start had expired by then is told now.
+            statements.append(ChannelRows.forgetStarts(on: channel.id, before: channel.readAt))
             if change.kind == .end {
                 let grace = activity.policy.channelGrace(channel.storage)
                 statements.append(ChannelRows.deletion(of: channel.id, after: .seconds(grace)))

@@ -45,7 +45,7 @@ struct PushQueue: Service, CustomStringConvertible {
                         mayBeMore = pushes.count == Self.batchSize
                         guard !pushes.isEmpty else { continue }
                         let number = lane.begin(pushes.map(\.app))
-                        group.addTask { await send(pushes, as: number, of: lane) }
+                        group.addTask { await sendInLane(pushes, as: number, of: lane) }
                     } catch {
                         room.logger.failed("cannot take pushes", error)
                     }
@@ -67,7 +67,7 @@ struct PushQueue: Service, CustomStringConvertible {
     }
 
     /// Sends a batch. After ``patience`` it gives its place to another one.
-    private func send(_ pushes: [QueuedPush], as number: Int, of lane: PushLane) async {
+    private func sendInLane(_ pushes: [QueuedPush], as number: Int, of lane: PushLane) async {
         await withDiscardingTaskGroup { group in
             group.addTask {
                 try? await Task.sleep(for: patience)  // throws only when cancelled
@@ -81,7 +81,7 @@ struct PushQueue: Service, CustomStringConvertible {
 
     private func sendLogging(_ pushes: [QueuedPush]) async {
         do {
-            try await send(pushes)
+            try await sendBatch(pushes)
         } catch {
             // They are sent when the lease is over.
             room.logger.warning("cannot store what came of pushes", metadata: ["error": "\(error)"])
@@ -89,7 +89,7 @@ struct PushQueue: Service, CustomStringConvertible {
     }
 
     /// Sends the pushes of a batch that may leave, and stores their outcomes app by app.
-    func send(_ pushes: [QueuedPush]) async throws {
+    func sendBatch(_ pushes: [QueuedPush]) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (scope, pushes) in Dictionary(grouping: pushes, by: \.scope) {
                 group.addTask {
@@ -126,7 +126,7 @@ struct PushQueue: Service, CustomStringConvertible {
         guard !pushes.isEmpty else { return }
         let outcomes = await withTaskGroup(of: PushSettlement.Result.self) { group in
             for push in pushes {
-                group.addTask { await send(push) }
+                group.addTask { await sendOne(push) }
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
@@ -134,7 +134,7 @@ struct PushQueue: Service, CustomStringConvertible {
         try await room.settle(settlement.statements)
     }
 
-    private func send(_ push: QueuedPush) async -> PushSettlement.Result {
+    private func sendOne(_ push: QueuedPush) async -> PushSettlement.Result {
         if push.lateRefusal != nil { return PushSettlement.Result(push: push, outcome: nil) }
         do {
             let identity = try await room.signing.identity(of: push.app, push.environment)

@@ -3,7 +3,6 @@ import DeliveryStore
 import Postgres
 import Registry
 import Store
-import Synchronization
 
 /// Divides a ring that holds too much into several, so that several daemons can carry its activity.
 ///
@@ -58,20 +57,5 @@ struct RingDivision: Sendable {
             }
         )
         return riders
-    }
-}
-
-/// How much a ring has sent since somebody has counted what it holds.
-final class RingCensus: Sendable {
-    private let pushes = Atomic(0)
-
-    func add(_ count: Int) { pushes.add(count, ordering: .relaxed) }
-
-    /// Whether it was more than `limit` since the last time that this was so. A ring cannot hold more than it sends in
-    /// a lap; whether it does has to be counted.
-    func isOver(_ limit: Int) -> Bool {
-        guard pushes.load(ordering: .relaxed) >= limit else { return false }
-        pushes.store(0, ordering: .relaxed)
-        return true
     }
 }

@@ -179,10 +179,10 @@ struct RingWalk: Sendable {
             for part in parts.dropFirst() { tasks.addTask { await (part, send(part)) } }
             if let first = parts.first {
                 let outcome = await send(first)
-                exceptions.add(outcome) { first.slice.place($0, heardIfRefused: first.heardIfRefused) }
+                exceptions.add(outcome) { first.slice.recipient($0, heardIfRefused: first.heardIfRefused) }
             }
             for await (part, outcome) in tasks {
-                exceptions.add(outcome) { part.slice.place($0, heardIfRefused: part.heardIfRefused) }
+                exceptions.add(outcome) { part.slice.recipient($0, heardIfRefused: part.heardIfRefused) }
             }
         }
         let answered = exceptions

@@ -76,7 +76,7 @@ struct TokenPushes: Sendable {
                     tasks.addTask {
                         let outcome = await outgoing.send(form, to: Pass.Destinations(members.map(\.destination)))
                         var exceptions = nothing
-                        exceptions.add(outcome) { PushExceptions.Place(members[$0]) }
+                        exceptions.add(outcome) { PushExceptions.Recipient(members[$0]) }
                         return exceptions
                     }
                 }
@@ -119,7 +119,7 @@ struct TokenPushes: Sendable {
     }
 }
 
-extension PushExceptions.Place {
+extension PushExceptions.Recipient {
     init(_ push: TokenPushes.Push) {
         self.init(
             deviceKey: push.destination.deviceKey,

@@ -85,7 +85,9 @@ final class WorkerSlots: Sendable {
     func takeBackSilent() -> Bool {
         let (slots, count) = state.withLock { state in
             var (slots, count) = (0, 0)
-            for (id, slot) in state.held where slot.isSilent() && state.freeForWaiting >= slot.weight {
+            for (id, slot) in state.held {
+                let isSilent = slot.endInterval()
+                guard isSilent, state.freeForWaiting >= slot.weight else { continue }
                 state.held[id] = nil
                 state.change(by: 1, isFurther: slot.isFurther)
                 state.freeForWaiting -= slot.weight
@@ -145,8 +147,10 @@ final class WorkerSlot: Sendable {
         }
     }
 
-    /// Whether the worker has only waited for some intervals; each call ends one.
-    func isSilent() -> Bool {
+    /// Ends an interval.
+    ///
+    /// - Returns: Whether the worker has only waited for some of them.
+    func endInterval() -> Bool {
         state.withLock { state in
             state.silence = state.open > 0 && !state.hasMoved ? state.silence + 1 : 0
             state.hasMoved = false

@@ -23,9 +23,9 @@ final class AudienceEnrolment: Sendable {
     ///
     /// - Returns: The place to go on from; nil if all of the audience has become starts.
     func begin(
-        after first: AudienceStretch.Place,
+        after first: AudienceStretch.Cursor,
         unless mustEnd: () -> Bool
-    ) async throws -> AudienceStretch.Place? {
+    ) async throws -> AudienceStretch.Cursor? {
         var place = first
         var starts = 0
         repeat {
@@ -41,7 +41,7 @@ final class AudienceEnrolment: Sendable {
     /// Enrols stretch after stretch, until somebody waits for it.
     ///
     /// - Returns: As ``begin(after:unless:)``.
-    func goOn(after first: AudienceStretch.Place) async -> Result<AudienceStretch.Place?, any Error> {
+    func goOn(after first: AudienceStretch.Cursor) async -> Result<AudienceStretch.Cursor?, any Error> {
         do {
             var place = first
             repeat {

@@ -49,7 +49,7 @@ struct StartClaims: Sendable {
         /// How many were due and free, whatever was decided about them.
         var count = 0
         /// The last of these.
-        var last: DueStart.Place?
+        var last: DueStart.Position?
         /// When the first of its claims may be repeated; nil if it has none.
         var repeatsAt: PGTimestamp?
     }
@@ -66,7 +66,7 @@ struct StartClaims: Sendable {
     ///
     /// - Returns: Nil if no start may leave now with this change: no start follows a committed end.
     /// - Throws: ``LeaseLost``; then nothing is claimed.
-    func claim(behind last: DueStart.Place, before limit: PGTimestamp?, isFirst: Bool) async throws -> Batch? {
+    func claim(behind last: DueStart.Position, before limit: PGTimestamp?, isFirst: Bool) async throws -> Batch? {
         try await room.segments.prolonging(lease) {
             try await room.registry.withCurrentType {
                 let type = try await room.registry.typeContext(activity.bundleID, activity.typeName)
@@ -77,7 +77,7 @@ struct StartClaims: Sendable {
 
     private func claim(
         _ type: TypeContext,
-        behind last: DueStart.Place,
+        behind last: DueStart.Position,
         before limit: PGTimestamp?,
         _ isFirst: Bool
     ) async throws -> Batch? {
@@ -107,21 +107,22 @@ struct StartClaims: Sendable {
             )
             var batch = Batch()
             batch.count = free.count
-            batch.last = DueStart.Place(dueAt: end.1, deviceKey: end.0)
-            var decisions: [Decision] = []
+            batch.last = DueStart.Position(dueAt: end.1, deviceKey: end.0)
+            var decisions: [StartRows.Decided] = []
             for start in due where try verdicts.knows(start.appVersion, start.decoding) {
-                let (decision, claimed) = try decide(start, &verdicts)
+                let (action, decision, claimed) = try decide(start, &verdicts)
                 decisions.append(decision)
-                switch decision.action {
+                switch action {
                 case .start: batch.starts.append(claimed)
                 case .alert: batch.alerts.append(claimed)
                 case .wait, .rest: break
                 }
             }
-            batch.repeatsAt = decisions.filter(\.isClaim).compactMap(dueAt).min()
+            batch.repeatsAt = decisions.filter(\.isClaim).compactMap(\.dueAt).min()
             let isOnChannel = batch.starts.contains { $0.capability == .withInputPushChannel }
+            let decided = StartRows.decided(decisions, of: activity.key, newest: activity.newest)
             _ = try await connection.commit(
-                [store(decisions)] + verdicts.statements + (isOnChannel ? [LateStarts.begin(of: activity)] : [])
+                [decided] + verdicts.statements + (isOnChannel ? [LateStarts.begin(of: activity)] : [])
             )
             return batch
         }
@@ -135,27 +136,22 @@ struct StartClaims: Sendable {
 
     // MARK: What becomes of it
 
-    private struct Decision {
-        let deviceKey: Int64
-        let machine: StartStateMachine
-        let action: StartStateMachine.DueAction
-        let now: PGTimestamp
-
-        var isClaim: Bool { action == .start || action == .alert }
-    }
-
     /// When it is due again; nil: not as time passes.
-    private func dueAt(_ decision: Decision) -> PGTimestamp? {
-        switch decision.action {
+    private func dueAt(_ action: StartStateMachine.DueAction, decidedAt now: PGTimestamp) -> PGTimestamp? {
+        switch action {
         case .start, .alert:
             let retry = Int64(activity.policy.startRetrySeconds) * 1_000_000
-            return PGTimestamp(microseconds: decision.now.microseconds + retry)
+            return PGTimestamp(microseconds: now.microseconds + retry)
         case .wait(let until): return until.map(PGTimestamp.init(microseconds:))
         case .rest: return nil
         }
     }
 
-    private func decide(_ due: DueStart, _ versions: inout StartVersions) throws -> (Decision, ClaimedStart) {
+    /// - Returns: What to do, what to store of it, and what leaves if something does.
+    private func decide(
+        _ due: DueStart,
+        _ versions: inout StartVersions
+    ) throws -> (StartStateMachine.DueAction, StartRows.Decided, ClaimedStart) {
         let capability = DeviceCapability(
             osVersion: due.osVersion,
             activitiesEnabled: due.activitiesEnabled,
@@ -179,7 +175,14 @@ struct StartClaims: Sendable {
             frequent: due.frequent,
             isContinuation: due.isContinuation
         )
-        return (Decision(deviceKey: due.deviceKey, machine: machine, action: action, now: due.now), claimed)
+        let decision = StartRows.Decided(
+            deviceKey: due.deviceKey,
+            machine: machine,
+            isClaim: action == .start || action == .alert,
+            now: due.now,
+            dueAt: dueAt(action, decidedAt: due.now)
+        )
+        return (action, decision, claimed)
     }
 
     private func obstacle(
@@ -197,18 +200,5 @@ struct StartClaims: Sendable {
             hasToken: due.token != nil,
             budgetUntil: due.spending.wait(under: activity.policy.startBudget, now: due.now.microseconds)
         )
-    }
-
-    private func store(_ decisions: [Decision]) -> Query {
-        let decided = decisions.map {
-            StartRows.Decided(
-                deviceKey: $0.deviceKey,
-                machine: $0.machine,
-                isClaim: $0.isClaim,
-                now: $0.now,
-                dueAt: dueAt($0)
-            )
-        }
-        return StartRows.decided(decided, of: activity.key, newest: activity.newest)
     }
 }

@@ -73,7 +73,7 @@ struct StartTurn: Sendable {
             departure = try await prepare()
         }
         guard let (claims, content) = departure else { return rest == nil ? .idle : .worked }
-        let turn = try await send(claims, content, enrolling: rest, until: end)
+        let turn = try await sendBatches(claims, content, enrolling: rest, until: end)
         return rest == nil ? turn : turn.joined(with: .worked)
     }
 
@@ -114,14 +114,14 @@ struct StartTurn: Sendable {
     /// How far a turn has come.
     private struct Course {
         /// Where the enrolment goes on; nil if all of the audience has become starts.
-        var rest: AudienceStretch.Place?
+        var rest: AudienceStretch.Cursor?
         var isEnrolling = false
         /// The batches on their way by their numbers, and when the first claim of each may be repeated.
         var open: [Int: PGTimestamp] = [:]
         /// How many batches were asked for.
         var asked = 0
         /// The end of the last batch.
-        var last = DueStart.Place.beginning
+        var last = DueStart.Position.beginning
         /// Whether more starts may be due.
         var isDue = true
         /// Whether nothing more may begin.
@@ -152,16 +152,16 @@ struct StartTurn: Sendable {
         /// A batch was answered and settled.
         case batch(Int, TurnResult)
         /// An enrolment has ended, at a place or with the audience. Its failure does not matter to the pushes that have left.
-        case enrolled(Result<AudienceStretch.Place?, any Error>)
+        case enrolled(Result<AudienceStretch.Cursor?, any Error>)
     }
 
     private typealias Steps = ThrowingTaskGroup<Step, any Error>
 
     /// Returns when all that has left is settled.
-    private func send(
+    private func sendBatches(
         _ claims: StartClaims,
         _ content: Content,
-        enrolling rest: AudienceStretch.Place?,
+        enrolling rest: AudienceStretch.Cursor?,
         until end: Duration
     ) async throws -> TurnResult {
         try await withThrowingTaskGroup(of: Step.self) { steps in
@@ -215,11 +215,11 @@ struct StartTurn: Sendable {
         }
         course.last = last
         course.open[number] = batch.repeatsAt ?? PGTimestamp(microseconds: .max)
-        steps.addTask { try await .batch(number, send(batch, content, until: end)) }
+        steps.addTask { try await .batch(number, sendBatch(batch, content, until: end)) }
     }
 
     /// The claims of the batch are over at `end`, as ``OrchestratorSettings/uptime``.
-    private func send(
+    private func sendBatch(
         _ batch: StartClaims.Batch,
         _ content: Content,
         until end: Duration
@@ -229,16 +229,17 @@ struct StartTurn: Sendable {
         for (group, members) in groups {
             let content = group.isQuiet ? content.quiet : content
             switch group.capability {
-            case .withInputPushChannel: await send(content, content.channel.map { .channel($0) }, members, &results)
-            case .withInputPushToken: await send(content, .token, members, &results)
-            case .plain: await send(content, LiveActivityBody.InputPush.none, members, &results)
+            case .withInputPushChannel:
+                await sendGroup(members, content, content.channel.map { .channel($0) }, &results)
+            case .withInputPushToken: await sendGroup(members, content, .token, &results)
+            case .plain: await sendGroup(members, content, LiveActivityBody.InputPush.none, &results)
             case .withheld: continue  // never claimed as a start
             }
         }
         if !batch.alerts.isEmpty, let fallback = content.fallback {
             let pass = pass(of: .alert, content, fallback.headers(at: content.change.timestamp), fallback.body)
             let tokens = batch.alerts.compactMap(\.deviceToken)
-            await send(pass, to: tokens, of: batch.alerts) { results.answerAlert($0, $1) }
+            await sendPass(pass, to: tokens, of: batch.alerts) { results.answerAlert($0, $1) }
         }
         if !batch.starts.isEmpty || !batch.alerts.isEmpty {
             try await StartSettlement(room: room, activity: activity, results: results, end: end).run()
@@ -246,10 +247,10 @@ struct StartTurn: Sendable {
         return results.credentialFailure.map { .failed(reason: $0) } ?? .worked
     }
 
-    private func send(
+    private func sendGroup(
+        _ members: [ClaimedStart],
         _ content: Content,
         _ inputPush: LiveActivityBody.InputPush?,
-        _ members: [ClaimedStart],
         _ results: inout StartResults
     ) async {
         guard let inputPush else { return }
@@ -260,7 +261,7 @@ struct StartTurn: Sendable {
             expiration: activity.policy.expiration(of: .start, at: content.change.timestamp)
         )
         let pass = pass(of: .start, content, headers, rendering.start(inputPush: inputPush))
-        await send(pass, to: members.compactMap(\.token), of: members) { results.answer($0, inputPush, $1) }
+        await sendPass(pass, to: members.compactMap(\.token), of: members) { results.answer($0, inputPush, $1) }
     }
 
     private func pass(
@@ -282,7 +283,7 @@ struct StartTurn: Sendable {
         )
     }
 
-    private func send(
+    private func sendPass(
         _ pass: Pass,
         to tokens: [PushToken],
         of members: [ClaimedStart],

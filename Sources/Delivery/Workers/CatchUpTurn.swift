@@ -3,7 +3,6 @@ import Cards
 import DeliveryStore
 import Postgres
 import Store
-import Synchronization
 
 /// Destinations that are served by their own row instead of the ring: late joiners, rotated tokens, retries.
 ///
@@ -17,17 +16,18 @@ struct CatchUpTurn: Sendable {
     /// How the ring stood at the look that this turn follows.
     let progress: SegmentProgress
     let activity: ActivitySnapshot
-    /// The place at which the turn before stopped.
-    let place: CatchUpPlace
 
     /// At kick-off cards report without end that they show the newest state. Cards that come meanwhile get on the ring
     /// together.
     private static let gathering = Duration.milliseconds(100)
 
-    func run() async throws -> TurnResult {
+    /// - `last`: the device of the last card that the turn before has read, 0 before the first turn. So cards which are
+    ///   due again soon do not keep the others waiting.
+    func run(behind last: inout Int64) async throws -> TurnResult {
         // Each row is written in one transaction with the others: few, or changes wait for it.
         let limit = activity.batch(min(RingWalk.batchSize, room.settings.stretchSize))
-        let due = try await nextPage(limit).filter { $0.canDecode || $0.leaving || activity.state == .ended }
+        let page = try await nextPage(limit, behind: &last)
+        let due = page.filter { $0.canDecode || $0.leaving || activity.state == .ended }
         guard !due.isEmpty else { return .idle }
         let leaving = due.filter(\.leaving)
         let (behind, level) = due.filter { !$0.leaving }.partitioned { $0.knownRevision >= activity.newest }
@@ -48,12 +48,12 @@ struct CatchUpTurn: Sendable {
 
     /// The due cards after those of the turn before, in the order of their devices. After the last come the first
     /// again.
-    private func nextPage(_ limit: Int) async throws -> [Destination] {
+    private func nextPage(_ limit: Int, behind last: inout Int64) async throws -> [Destination] {
         let first = progress.range.after
-        let behind = max(place.key, first)
+        let behind = max(last, first)
         var page = try await read(after: behind, limit)
         if page.isEmpty, behind > first { page = try await read(after: first, limit) }
-        place.key = page.count == limit ? page.last?.deviceKey ?? first : first
+        last = page.count == limit ? page.last?.deviceKey ?? first : first
         return page
     }
 
@@ -196,16 +196,5 @@ extension [Destination] {
         by condition: (Destination) -> Bool
     ) -> (others: [Destination], matching: [Destination]) {
         (filter { !condition($0) }, filter(condition))
-    }
-}
-
-/// How far the turns of one worker have come, so that cards which are due again soon do not keep the others waiting.
-final class CatchUpPlace: Sendable {
-    private let state = Mutex<Int64>(0)
-
-    /// The device of the last card that was read.
-    var key: Int64 {
-        get { state.withLock { $0 } }
-        set { state.withLock { $0 = newValue } }
     }
 }

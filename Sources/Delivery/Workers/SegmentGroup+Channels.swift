@@ -67,7 +67,7 @@ extension SegmentGroup {
 
     /// Ends the lease of a segment whose channel Apple has not made. The starts of a hybrid activity look whether they
     /// still have to wait.
-    func settle(_ wanted: ChannelToMake, _ outcome: PushOutcome) async throws {
+    func settleChannel(_ wanted: ChannelToMake, _ outcome: PushOutcome) async throws {
         let activityKey = wanted.lease.activityKey
         try await room.database.withTransaction { connection in
             var statements = try await ChannelRows.refuse(

@@ -13,21 +13,21 @@ extension SegmentGroup {
     /// a channel is a single one, and those to riders are few (promise 5).
     func push(_ update: PlainUpdate) async throws -> SmallSegment.Answer {
         switch update.audience {
-        case .riders(let riders): .exceptions(try await push(update, to: riders))
-        case .channel(let address): .broadcast(try await push(update, to: address))
+        case .riders(let riders): .exceptions(try await pushToRiders(riders, update))
+        case .channel(let address): .broadcast(try await broadcast(update, on: address))
         }
     }
 
     /// Stores that a change was not accepted for all of its audience, and ends the lease.
-    func settle(_ update: PlainUpdate, _ answer: SmallSegment.Answer) async throws {
+    func settleUpdate(_ update: PlainUpdate, _ answer: SmallSegment.Answer) async throws {
         switch (update.audience, answer) {
-        case (.riders, .exceptions(let exceptions)): try await settle(update, exceptions)
-        case (.channel(let address), .broadcast(let outcome)): try await settle(update, outcome, of: address)
+        case (.riders, .exceptions(let exceptions)): try await settleRiders(update, exceptions)
+        case (.channel(let address), .broadcast(let outcome)): try await settleBroadcast(update, outcome, on: address)
         case (.riders, _), (.channel, _): break  // no such answer
         }
     }
 
-    private func push(_ update: PlainUpdate, to riders: [Destination]) async throws -> PushExceptions {
+    private func pushToRiders(_ riders: [Destination], _ update: PlainUpdate) async throws -> PushExceptions {
         let outgoing = try await outgoing(update)
         let heard = update.change.heard(missing: nil)
         let outcome = await outgoing.send(
@@ -39,14 +39,14 @@ extension SegmentGroup {
         }
         var exceptions = PushExceptions(activityKey: update.activity.key, backoff: room.settings.backoff)
         exceptions.add(outcome) {
-            PushExceptions.Place(TokenPushes.Push(riders[$0], alert: nil, heardIfRefused: heard))
+            PushExceptions.Recipient(TokenPushes.Push(riders[$0], alert: nil, heardIfRefused: heard))
         }
         exceptions.tellRefusal(to: room.logger)
         return exceptions
     }
 
     /// The exceptions have rows of their own, which are due later; unless nobody was reached.
-    private func settle(_ update: PlainUpdate, _ exceptions: PushExceptions) async throws {
+    private func settleRiders(_ update: PlainUpdate, _ exceptions: PushExceptions) async throws {
         let revision = update.change.revision
         guard exceptions.commonFailure == nil else {
             if exceptions.mayHaveArrived { try await markSent(update) }
@@ -63,7 +63,7 @@ extension SegmentGroup {
         try await acknowledge(update, carousel, with: changes + exceptions.statements)
     }
 
-    private func push(_ update: PlainUpdate, to address: BroadcastAddress) async throws -> PushOutcome {
+    private func broadcast(_ update: PlainUpdate, on address: BroadcastAddress) async throws -> PushOutcome {
         let outgoing = try await outgoing(update)
         let priority = PriorityRule.routine.priority
         let outcome = await outgoing.send(
@@ -89,7 +89,11 @@ extension SegmentGroup {
     }
 
     /// The broadcast is tried again after a pause, unless APNs refuses it for good, or the channel is lost.
-    private func settle(_ update: PlainUpdate, _ outcome: PushOutcome, of address: BroadcastAddress) async throws {
+    private func settleBroadcast(
+        _ update: PlainUpdate,
+        _ outcome: PushOutcome,
+        on address: BroadcastAddress
+    ) async throws {
         let consequence = outcome.class.broadcastConsequence(onSettled: address.isSettled)
         if consequence == .refused {
             room.logger.refusedForGood(update.activity.key, outcome)

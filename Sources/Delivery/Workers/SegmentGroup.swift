@@ -11,8 +11,6 @@ struct SegmentGroup: Sendable {
     let slot: WorkerSlot?
     let segments: [LeasedSegment]
 
-    private var store: SegmentStore { room.segments }
-
     /// How long it waits for answers before it stores those that are there together.
     private static let patience = Duration.milliseconds(50)
 
@@ -59,7 +57,7 @@ struct SegmentGroup: Sendable {
         let unseen = segments.filter { $0.freshLook(at: begun) == nil }
         var looked: [SmallSegment] = []
         do {
-            looked = try await store.smallSegments(among: unseen.map(\.lease))
+            looked = try await room.segments.smallSegments(among: unseen.map(\.lease))
         } catch {
             room.logger.warning("cannot look at segments", metadata: ["error": "\(error)"])
         }
@@ -70,7 +68,7 @@ struct SegmentGroup: Sendable {
 
     private func giveBack(_ leases: [SegmentLease]) async {
         // Without a database the leases expire.
-        try? await store.release(leases)
+        try? await room.segments.release(leases)
         if !leases.isEmpty { room.wakeUps.signal() }
     }
 
@@ -112,7 +110,7 @@ struct SegmentGroup: Sendable {
         await withTaskGroup(of: Ended.self) { group in
             for segment in small { group.addTask { await .answered(answer(segment)) } }
             // A timer is dear where groups are small, so there is one at a time.
-            let keeping = store.lease / 3
+            let keeping = room.segments.lease / 3
             let interval = small.count > 1 ? min(Self.patience, keeping) : keeping
             group.addTask { await Self.wait(interval) }
             var open = Set(small.map(\.lease))
@@ -150,7 +148,7 @@ struct SegmentGroup: Sendable {
                     if kept.duration(to: .now) >= keeping {
                         kept = .now
                         // Without a database they expire, and their outcomes are not stored.
-                        try? await store.renew(Array(open))
+                        try? await room.segments.renew(Array(open))
                     }
                     // A cancelled timer would fire at once, again and again.
                     if !Task.isCancelled { group.addTask { await Self.wait(interval) } }
@@ -181,7 +179,7 @@ struct SegmentGroup: Sendable {
         let updates = sent.compactMap(\.segment.update)
         guard !updates.isEmpty else { return false }
         do {
-            return try await store.complete(updates)
+            return try await room.segments.complete(updates)
         } catch {
             // Their leases run out, and they are sent the same again.
             room.logger.error(
@@ -208,8 +206,8 @@ struct SegmentGroup: Sendable {
     private func settle(_ answered: Answered) async -> SmallSegment {
         do {
             switch (answered.segment, try answered.answer.get()) {
-            case (.update(let update), let answer): try await settle(update, answer)
-            case (.channel(let wanted), .notMade(let outcome)): try await settle(wanted, outcome)
+            case (.update(let update), let answer): try await settleUpdate(update, answer)
+            case (.channel(let wanted), .notMade(let outcome)): try await settleChannel(wanted, outcome)
             case (.channel, _): break  // no such answer, or complete
             }
         } catch is CancellationError {

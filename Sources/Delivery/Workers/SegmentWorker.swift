@@ -14,9 +14,6 @@ struct SegmentWorker: Sendable {
     /// Nil if no worker of the dispatcher runs this.
     let slot: WorkerSlot?
     let lease: SegmentLease
-    /// How much the ring has sent, for the question whether it should be divided.
-    private let census = RingCensus()
-    private let place = CatchUpPlace()
     private let enrolment: AudienceEnrolment
 
     init(room: DeliveryRoom, slot: WorkerSlot?, lease: SegmentLease) {
@@ -25,8 +22,6 @@ struct SegmentWorker: Sendable {
         self.lease = lease
         enrolment = AudienceEnrolment(room: room, lease: lease)
     }
-
-    private var store: SegmentStore { room.segments }
 
     /// Works until the segment rests, backs off, the daemon shuts down, or the lease is lost.
     ///
@@ -68,6 +63,15 @@ struct SegmentWorker: Sendable {
         }
     }
 
+    /// What the work remembers from turn to turn.
+    private struct Course {
+        /// The device of the last card that was read to be caught up.
+        var lastCaughtUp: Int64 = 0
+        /// How much the ring has sent since somebody has asked whether it should be divided. A ring cannot hold more than it
+        /// sends in a lap; whether it does has to be counted.
+        var pushes = 0
+    }
+
     /// The time after which a worker gives its segment back between two turns, if others may need its place.
     private static let longestWork = Duration.seconds(5)
 
@@ -76,30 +80,34 @@ struct SegmentWorker: Sendable {
     func work() async throws -> Bool {
         let uptime = room.settings.uptime
         let end = uptime() + Self.longestWork
+        var course = Course()
         while true {
             if Task.isShuttingDownGracefully {
-                try await store.release(lease)
+                try await room.segments.release(lease)
                 return false
             }
             // Work that comes after this line is not overlooked: it moves `wakes`.
             guard let look = try await look() else { return false }
             let wakesSeen = look.progress.wakes
-            switch try await turnInTime(look) {
+            switch try await turnInTime(look, &course) {
             case .worked:
-                if census.isOver(room.settings.ringSize), look.progress.rings < RingDivision.mostRings {
-                    try await RingDivision(room: room, lease: lease, range: look.progress.range).run()
+                if course.pushes >= room.settings.ringSize {
+                    course.pushes = 0
+                    if look.progress.rings < RingDivision.mostRings {
+                        try await RingDivision(room: room, lease: lease, range: look.progress.range).run()
+                    }
                 }
                 if let slot, slot.mustYield || (slot.isWanted && uptime() >= end) {
-                    try await store.queueAgain(lease)
+                    try await room.segments.queueAgain(lease)
                     return true
                 }
             case .rested: return true
             case .idle:
                 // Held-back changes are due when their interval is over. The row says so, and another daemon may serve
                 // them.
-                if try await store.rest(lease, wakesSeen: wakesSeen, hold: look.activity.hold) { return true }
+                if try await room.segments.rest(lease, wakesSeen: wakesSeen, hold: look.activity.hold) { return true }
             case .early(let delay):
-                if try await store.pause(lease, wakesSeen: wakesSeen, for: delay) { return false }
+                if try await room.segments.pause(lease, wakesSeen: wakesSeen, for: delay) { return false }
             case .failed(let reason):
                 try await room.backOff(lease, afterFailures: look.progress.failures + 1, because: reason)
                 return false
@@ -112,7 +120,7 @@ struct SegmentWorker: Sendable {
     /// The look that the next turn acts on; nil if the activity was deleted.
     private func look() async throws -> Look? {
         while true {
-            guard let look = try await store.look(lease) else { return nil }
+            guard let look = try await room.segments.look(lease) else { return nil }
             // Broadcasts know no cards.
             if lease.isChannel { return look }
             if look.activity.areVersionsUnsettled {
@@ -131,18 +139,18 @@ struct SegmentWorker: Sendable {
         }
     }
 
-    private func turnInTime(_ look: Look) async throws -> TurnResult {
+    private func turnInTime(_ look: Look, _ course: inout Course) async throws -> TurnResult {
         do {
-            return try await turn(look)
+            return try await turn(look, &course)
         } catch let early as StampTooEarly {
             return .early(early.wait)
         }
     }
 
     /// While sending is halted, the worker that takes the probe sends one small batch.
-    private func turn(_ look: Look) async throws -> TurnResult {
+    private func turn(_ look: Look, _ course: inout Course) async throws -> TurnResult {
         let scope = HaltScope(app: look.activity.bundleID, environment: look.activity.environment)
-        guard let halt = look.activity.halt else { return try await sendAll(look) }
+        guard let halt = look.activity.halt else { return try await sendAll(look, &course) }
         // A broadcast says nothing of tokens.
         guard !lease.isChannel, try await room.halts.takeProbe(scope, halt, reviving: (lease, look.progress.range))
         else {
@@ -151,7 +159,7 @@ struct SegmentWorker: Sendable {
         var probe = look
         probe.activity.isProbe = true
         do {
-            let result = try await sendSome(probe)
+            let result = try await sendSome(probe, &course)
             let goesOn = try await room.halts.endProbe(scope, halt)
             if goesOn { return .worked }
             if case .worked = result { return .early(.seconds(1)) }
@@ -163,17 +171,17 @@ struct SegmentWorker: Sendable {
     }
 
     /// One batch of the first kind that has anything to send.
-    private func sendSome(_ look: Look) async throws -> TurnResult {
+    private func sendSome(_ look: Look, _ course: inout Course) async throws -> TurnResult {
         if look.activity.state == .scheduled || look.activity.isPast { return .idle }
         let start = try await starts(look)
         guard start.isIdle else { return start }
-        let catchUp = try await catchUp(look)
+        let catchUp = try await catchUp(look, &course)
         guard catchUp.isIdle else { return catchUp }
-        return try await ring(look)
+        return try await ring(look, &course)
     }
 
     /// One batch of each kind. Each is preceded by a look of its own: the one before may have waited for APNs.
-    private func sendAll(_ first: Look) async throws -> TurnResult {
+    private func sendAll(_ first: Look, _ course: inout Course) async throws -> TurnResult {
         if first.activity.state == .scheduled { return .idle }
         if first.activity.isPast {
             let past = PastActivity(
@@ -198,11 +206,11 @@ struct SegmentWorker: Sendable {
         var current: Look? = first
         if !result.isIdle { current = try await look() }
         guard let second = current else { return .idle }
-        let catchUp = try await catchUp(second)
+        let catchUp = try await catchUp(second, &course)
         result = result.joined(with: catchUp)
         if !catchUp.isIdle { current = try await look() }
         guard let third = current else { return .idle }
-        result = result.joined(with: try await ring(third))
+        result = result.joined(with: try await ring(third, &course))
         if case .worked = result { return result }
         return result.joined(with: try await abandonStarts(third))
     }
@@ -226,19 +234,18 @@ struct SegmentWorker: Sendable {
         ).run()
     }
 
-    private func catchUp(_ look: Look) async throws -> TurnResult {
+    private func catchUp(_ look: Look, _ course: inout Course) async throws -> TurnResult {
         guard look.activity.mayHaveCards else { return .idle }
         return try await CatchUpTurn(
             room: room,
             slot: slot,
             lease: lease,
             progress: look.progress,
-            activity: look.activity,
-            place: place
-        ).run()
+            activity: look.activity
+        ).run(behind: &course.lastCaughtUp)
     }
 
-    private func ring(_ look: Look) async throws -> TurnResult {
+    private func ring(_ look: Look, _ course: inout Course) async throws -> TurnResult {
         let ring = RingTurn(
             room: room,
             slot: slot,
@@ -248,7 +255,7 @@ struct SegmentWorker: Sendable {
             newest: look.newest
         )
         let (turn, pushes) = try await ring.run()
-        census.add(pushes)
+        course.pushes += pushes
         return turn
     }
 
@@ -259,7 +266,7 @@ struct SegmentWorker: Sendable {
         while true {
             try await Task.sleep(for: pause)
             do {
-                try await store.renew(lease)
+                try await room.segments.renew(lease)
                 pause = room.settings.lease / 3
             } catch is LeaseLost {
                 throw LeaseLost()
@@ -298,8 +305,8 @@ struct SegmentWorker: Sendable {
     ///
     /// - Throws: ``LeaseLost``; errors of the database.
     func rescue() async throws {
-        let progress = try await store.renew(lease)
-        try await store.backOff(lease, for: room.settings.backoff.delay(afterFailures: progress.failures + 1))
+        let progress = try await room.segments.renew(lease)
+        try await room.segments.backOff(lease, for: room.settings.backoff.delay(afterFailures: progress.failures + 1))
     }
 
     private var metadata: Logger.Metadata {

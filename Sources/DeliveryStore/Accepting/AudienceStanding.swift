@@ -6,7 +6,7 @@ import Store
 /// An activity under the lock of a transaction that is about to change its audience.
 package struct AudienceStanding {
     package let state: ActivityState
-    /// The alert that starts bring instead of ``ActivityFactsRow/startAlert``; nil if no audience has come with one.
+    /// The alert that starts bring instead of ``ActivityFacts/startAlert``; nil if no audience has come with one.
     package let startAlert: AlertContent?
 
     /// The statement that locks the activity and returns this row.

@@ -4,16 +4,19 @@ package import Postgres
 import Store
 
 /// The start of an activity as it is kept, by which a start of the same id is judged.
-package struct KeptStart {
-    package let app: BundleID
-    package let id: ActivityID
+package struct KeptStart: Sendable {
     package let activityKey: Int64
     /// The state of the activity.
     package let state: ActivityState
     package let record: StartRecord
 
-    /// The statement whose rows these are; an id that is free has none.
-    package static func selection(_ names: [(app: BundleID, id: ActivityID)]) -> Query {
+    /// Nil if the id is free.
+    package static func read(_ name: ActivityFacts.Name, from database: Database) async throws -> KeptStart? {
+        try read(await database.query(selection([name])))[name]
+    }
+
+    /// The statement whose rows ``read(_:)`` reads.
+    package static func selection(_ names: [ActivityFacts.Name]) -> Query {
         """
         SELECT a.bundle_id, a.activity_id, a.activity_key, a.state::text, a.start_body::text
         FROM unnest(\(names.map(\.app.rawValue)), \(names.map(\.id.rawValue))) AS n(bundle_id, activity_id)
@@ -23,10 +26,20 @@ package struct KeptStart {
         """
     }
 
-    /// Reads a row of ``selection(_:)``.
-    package init(_ row: Row) throws {
-        app = BundleID(stored: try row["bundle_id"])
-        id = ActivityID(stored: try row["activity_id"])
+    /// Those whose ids are taken.
+    package static func read(_ rows: Rows) throws -> [ActivityFacts.Name: KeptStart] {
+        var starts: [ActivityFacts.Name: KeptStart] = [:]
+        for row in rows {
+            let name = ActivityFacts.Name(
+                app: BundleID(stored: try row["bundle_id"]),
+                id: ActivityID(stored: try row["activity_id"])
+            )
+            starts[name] = try KeptStart(row)
+        }
+        return starts
+    }
+
+    private init(_ row: Row) throws {
         activityKey = try row["activity_key"]
         state = try .stored(row["state"])
         record = StartRecord(body: try JSONValue(parsing: row["start_body"]).object ?? JSONObject())

@@ -109,7 +109,7 @@ package struct StandingRow {
         get throws { try alert.map(AlertContent.stored) }
     }
 
-    /// The alert that starts bring instead of ``ActivityFactsRow/startAlert``; nil if no audience has come with one.
+    /// The alert that starts bring instead of ``ActivityFacts/startAlert``; nil if no audience has come with one.
     package var startAlert: AlertContent? {
         get throws { try laterStartAlert.map(AlertContent.stored) }
     }

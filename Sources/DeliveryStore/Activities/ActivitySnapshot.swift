@@ -22,7 +22,7 @@ package struct ActivitySnapshot: Sendable {
     var isBarrierBegun = false
     package let policy: Policy
     /// How far the audience has been turned into starts; nil if there is nothing left of it.
-    package var enrolment: AudienceStretch.Place?
+    package var enrolment: AudienceStretch.Cursor?
     /// Whether it ended so long ago that no phone shows it any more.
     package var isPast = false
     /// How long routine changes are still held back, if nothing else has been accepted since the begun one: until the
@@ -140,7 +140,7 @@ extension ActivitySnapshot {
         isBarrierBegun = try row["is_barrier_begun"]
         policy = try Policy.stored(row["policy"])
         let enrolledMembers: Int64? = try row["enrolled_members"]
-        enrolment = try enrolledMembers.map { _ in try AudienceStretch.Place(row) }
+        enrolment = try enrolledMembers.map { _ in try AudienceStretch.Cursor(row) }
         isPast = try row["is_past"]
         let hold: Duration? = try row["hold"]
         self.hold = hold.flatMap { $0 > .zero ? $0 : nil }

@@ -6,12 +6,12 @@ import Store
 package struct AudienceStretch: Sendable {
     let activityKey: Int64
     /// The end of the stretch before.
-    let after: Place
+    let after: Cursor
     /// Members at most, as many devices, and as many followers of one topic.
     let size: Int
 
     /// How far the stretches up to one have come.
-    package struct Place: Sendable, Equatable {
+    package struct Cursor: Sendable, Equatable {
         /// The key of the last member.
         var members: Int64 = 0
         /// The key of the last device; 0 or less: none yet.
@@ -25,14 +25,14 @@ package struct AudienceStretch: Sendable {
     /// What an enrolment has made of a stretch.
     package struct Enrolled: Sendable {
         /// The place to go on from; nil if all of the audience has become starts.
-        package let rest: Place?
+        package let rest: Cursor?
         /// How many starts were made.
         package let starts: Int
     }
 
     /// The size of a stretch that was read.
     struct Extent: Sendable, Equatable {
-        let end: Place
+        let end: Cursor
         /// Whether nothing follows it.
         let isLast: Bool
     }
@@ -111,7 +111,7 @@ package struct AudienceStretch: Sendable {
     func extent(in row: Row) throws(PostgresError) -> Extent {
         let members = try row.decode(Int64?.self, at: 0)
         let devices = try row.decode(Int64?.self, at: 2)
-        var end = Place(members: members ?? after.members, devices: devices ?? after.devices)
+        var end = Cursor(members: members ?? after.members, devices: devices ?? after.devices)
         (end.rule, end.follow) = (after.rule, after.follow)
         let rule = try row.decode(Int64?.self, at: 4)
         if let rule {
@@ -124,7 +124,7 @@ package struct AudienceStretch: Sendable {
     }
 }
 
-extension AudienceStretch.Place {
+extension AudienceStretch.Cursor {
     /// Reads the columns of an activity that say how far its audience has become starts.
     init(_ row: Row) throws(PostgresError) {
         members = try row["enrolled_members"]

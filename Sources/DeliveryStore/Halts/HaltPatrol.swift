@@ -7,21 +7,21 @@ import Store
 
 /// Tells this daemon what is halted, and sees to it that a probe finds something to send when its time has come.
 struct HaltPatrol: Service, CustomStringConvertible {
-    let room: DeliveryStore
+    let work: DeliveryStore
 
     private static let interval = Duration.seconds(1)
 
     var description: String { "halt-patrol" }
 
     func run() async {
-        let dueWork = room.dueWork
+        let dueWork = work.dueWork
         // To lift a halt may take minutes, and may fail: the other halts are probed meanwhile.
-        async let lifting: Void = repeating("lift halts", every: Self.interval, logger: room.store.logger) {
-            if dueWork.isDue(.halts) { try await room.halts.goOnLifting() }
+        async let lifting: Void = repeating("lift halts", every: Self.interval, logger: work.store.logger) {
+            if dueWork.isDue(.halts) { try await work.halts.goOnLifting() }
         }
-        await repeating("look after halts", every: Self.interval, logger: room.store.logger) {
-            try await room.halts.share()
-            if dueWork.isDue(.halts) || room.halts.knowsAny { try await look() }
+        await repeating("look after halts", every: Self.interval, logger: work.store.logger) {
+            try await work.halts.share()
+            if dueWork.isDue(.halts) || work.halts.knowsAny { try await look() }
         }
         await lifting
     }
@@ -31,7 +31,7 @@ struct HaltPatrol: Service, CustomStringConvertible {
     /// rejected first comes first. A token that a probe has tried comes last the next time. So later probes do not meet
     /// the same few tokens, which may be the only bad ones.
     func look() async throws {
-        let rows = try await room.database.query(
+        let rows = try await work.database.query(
             """
             WITH h AS MATERIALIZED (
                 -- Decided once: else every suspect is read to compare it with the clock.
@@ -74,9 +74,9 @@ struct HaltPatrol: Service, CustomStringConvertible {
             halted.insert(HaltScope(app: BundleID(stored: app), environment: try .stored(environment)))
             if let key { statements.append(SegmentRows.wake(activityKey: key, ringOf: device)) }
         }
-        room.halts.notice(halted)
+        work.halts.notice(halted)
         guard !statements.isEmpty else { return }
-        _ = try await room.database.pipeline(statements)
-        room.wakeUps.signal()
+        _ = try await work.database.pipeline(statements)
+        work.wakeUps.signal()
     }
 }

@@ -53,7 +53,7 @@ package struct Revival {
         """
         WITH suspects AS MATERIALIZED (
             SELECT s.activity_key, s.device_key, s.rejected_at FROM subscriptions AS s JOIN activities AS a USING (activity_key)
-            WHERE a.bundle_id = \(scope.app.rawValue) AND a.environment = \(scope.environment.rawValue)::apns_environment
+            WHERE \(part: scope.contains("a"))
               AND s.state = 'rejected' AND \(part: StandingHalt.isSuspect("s.rejected_at", since: suspectFrom))
               AND (\(only == nil) OR (s.activity_key = \(only?.lease.activityKey)
                   AND s.device_key > \(only?.range.after) AND s.device_key <= \(only?.range.through)))
@@ -74,7 +74,7 @@ package struct Revival {
         """
         WITH suspects AS MATERIALIZED (
             SELECT s.activity_key, s.device_key, s.rejected_at FROM subscriptions AS s JOIN activities AS a USING (activity_key)
-            WHERE a.bundle_id = \(scope.app.rawValue) AND a.environment = \(scope.environment.rawValue)::apns_environment
+            WHERE \(part: scope.contains("a"))
               AND s.state = 'withheld' AND s.rejected_at IS NOT NULL
               AND \(part: StandingHalt.isSuspect("s.rejected_at", since: suspectFrom))
             ORDER BY s.rejected_at LIMIT \(limit)
@@ -92,7 +92,7 @@ package struct Revival {
         """
         WITH suspects AS MATERIALIZED (
             SELECT device_key, token_rejected_at FROM devices
-            WHERE bundle_id = \(scope.app.rawValue) AND environment = \(scope.environment.rawValue)::apns_environment
+            WHERE \(part: scope.contains("devices"))
               AND \(part: StandingHalt.isSuspect("token_rejected_at", since: suspectFrom))
             ORDER BY token_rejected_at LIMIT \(limit)
         ), held AS MATERIALIZED (
@@ -110,7 +110,7 @@ package struct Revival {
         """
         WITH suspects AS MATERIALIZED (
             SELECT t.device_key, t.type_name, t.rejected_at FROM start_tokens AS t JOIN devices AS d USING (device_key)
-            WHERE d.bundle_id = \(scope.app.rawValue) AND d.environment = \(scope.environment.rawValue)::apns_environment
+            WHERE \(part: scope.contains("d"))
               AND t.state = 'rejected' AND \(part: StandingHalt.isSuspect("t.rejected_at", since: suspectFrom))
               AND (\(only == nil) OR EXISTS (
                   SELECT FROM starts AS s JOIN activities AS a USING (activity_key)

@@ -53,7 +53,7 @@ extension SendingHalts {
                     suspect_from = CASE WHEN \(reviving) THEN h.suspect_from ELSE 'infinity' END
                 FROM (
                     SELECT bundle_id, environment, lifting, suspect_from FROM sending_halts
-                    WHERE bundle_id = \(scope.app.rawValue) AND environment = \(scope.environment.rawValue)::apns_environment
+                    WHERE \(part: scope.contains("sending_halts"))
                     FOR NO KEY UPDATE
                 ) AS before
                 WHERE (h.bundle_id, h.environment) = (before.bundle_id, before.environment)
@@ -103,7 +103,7 @@ extension SendingHalts {
                 let rows = try await connection.query(
                     """
                     SELECT suspect_from FROM sending_halts
-                    WHERE bundle_id = \(scope.app.rawValue) AND environment = \(scope.environment.rawValue)::apns_environment
+                    WHERE \(part: scope.contains("sending_halts"))
                       AND lifting IS NOT NULL
                     FOR NO KEY UPDATE
                     """
@@ -115,7 +115,7 @@ extension SendingHalts {
                     _ = try await connection.execute(
                         """
                         UPDATE sending_halts SET \(unescaped: column) = \(unescaped: column) + \(batch.revived)
-                        WHERE bundle_id = \(scope.app.rawValue) AND environment = \(scope.environment.rawValue)::apns_environment
+                        WHERE \(part: scope.contains("sending_halts"))
                         """
                     )
                 }
@@ -135,7 +135,7 @@ extension SendingHalts {
             let rows = try await connection.query(
                 """
                 DELETE FROM sending_halts
-                WHERE bundle_id = \(scope.app.rawValue) AND environment = \(scope.environment.rawValue)::apns_environment
+                WHERE \(part: scope.contains("sending_halts"))
                 RETURNING lifting, revived_update_tokens, revived_start_tokens
                 """
             )
@@ -160,7 +160,8 @@ extension SendingHalts {
             // halt.
             _ = try await database.pipeline([Self.announcement(scope), WorkNotifications.announcement])
             let freeing = QueuedPush.freeing(scope, afterLeaseOf: pushLease, limit: batchSize)
-            while try await database.execute(freeing) == batchSize {}
+            var freed = batchSize
+            while freed == batchSize { freed = try await database.execute(freeing) }
         } catch {
             logger.warning(
                 "work of a lifted halt waits for the next probe",
@@ -178,7 +179,7 @@ extension SendingHalts {
         SegmentRows.announcement(
             of: """
                 SELECT a.activity_key FROM activities AS a
-                WHERE a.bundle_id = \(scope.app.rawValue) AND a.environment = \(scope.environment.rawValue)::apns_environment
+                WHERE \(part: scope.contains("a"))
                   AND EXISTS (SELECT FROM segments AS s WHERE s.activity_key = a.activity_key AND s.due_at IS NOT NULL)
                 """
         )

@@ -13,7 +13,8 @@ import Synchronization
 /// Rejections that this daemon sees alone halt at once; those that all daemons see together halt within seconds. The
 /// halt is a row in the database, so it holds for every daemon.
 package final class SendingHalts: Sendable {
-    private struct Place {
+    /// What this daemon knows of a ``HaltScope``.
+    private struct Scope {
         var watch = AnswerWatch()
         var isHalted = false
     }
@@ -28,7 +29,7 @@ package final class SendingHalts: Sendable {
     private let daemon = UUID()
     /// The time since the daemon began, which no change of the clock moves.
     let uptime: @Sendable () -> Duration
-    private let places = Mutex<[HaltScope: Place]>([:])
+    private let scopes = Mutex<[HaltScope: Scope]>([:])
 
     init(
         database: Database,
@@ -50,10 +51,9 @@ package final class SendingHalts: Sendable {
         let rows = try await database.query(
             """
             SELECT extract(epoch FROM clock_timestamp())::int8
-            FROM (
-                SELECT \(scope.app.rawValue) AS bundle_id, \(scope.environment.rawValue)::apns_environment AS environment
-            ) AS s
-            WHERE NOT \(unescaped: StandingHalt.isFor("s"))
+            WHERE NOT EXISTS (
+                SELECT FROM sending_halts
+                WHERE \(part: scope.contains("sending_halts")))
             """
         )
         return try rows.single(Int64.self)
@@ -65,7 +65,7 @@ package final class SendingHalts: Sendable {
     /// numbers for tokens without a device.
     package func observe(_ count: AnswerWatch.Count, of devices: [Int64], in scope: HaltScope) async {
         let second = uptime().components.seconds
-        let excess = places.withLock { $0[scope, default: Place()].watch.observe(count, of: devices, at: second) }
+        let excess = scopes.withLock { $0[scope, default: Scope()].watch.observe(count, of: devices, at: second) }
         guard let excess else { return }
         do {
             try await halt(scope, excess)
@@ -77,10 +77,10 @@ package final class SendingHalts: Sendable {
 
     /// Tells the other daemons what this one has counted, and halts what all have seen too many rejections of together.
     func share() async throws {
-        let counts = places.withLock { places in
+        let counts = scopes.withLock { scopes in
             let second = uptime().components.seconds
-            return places.keys.compactMap { scope in
-                let count = places[scope]?.watch.count(at: second) ?? AnswerWatch.Count()
+            return scopes.keys.compactMap { scope in
+                let count = scopes[scope]?.watch.count(at: second) ?? AnswerWatch.Count()
                 return count.answers > 0 ? (scope: scope, count: count) : nil
             }
         }
@@ -112,11 +112,11 @@ package final class SendingHalts: Sendable {
     }
 
     /// Whether this daemon holds anything for halted.
-    var knowsAny: Bool { places.withLock { $0.values.contains(where: \.isHalted) } }
+    var knowsAny: Bool { scopes.withLock { $0.values.contains(where: \.isHalted) } }
 
     /// This is what is halted now.
     func notice(_ halted: Set<HaltScope>) {
-        let known = places.withLock { Set($0.filter(\.value.isHalted).keys) }
+        let known = scopes.withLock { Set($0.filter(\.value.isHalted).keys) }
         for scope in halted.symmetricDifference(known) {
             notice(scope, isHalted: halted.contains(scope))
         }
@@ -124,7 +124,7 @@ package final class SendingHalts: Sendable {
 
     /// Counts from before a halt or its end say nothing any more.
     func notice(_ scope: HaltScope, isHalted: Bool) {
-        places.withLock { $0[scope] = isHalted ? Place(isHalted: true) : nil }
+        scopes.withLock { $0[scope] = isHalted ? Scope(isHalted: true) : nil }
         Gauge(label: "tally_sending_halted", dimensions: Self.labels(scope)).record(isHalted ? 1 : 0)
     }
 
@@ -180,7 +180,7 @@ package final class SendingHalts: Sendable {
                     probe_at = clock_timestamp() + \(AnswerWatch.pause(afterProbes: halt.probes + 1))
                 WHERE (bundle_id, environment) IN (
                     SELECT bundle_id, environment FROM sending_halts
-                    WHERE bundle_id = \(scope.app.rawValue) AND environment = \(scope.environment.rawValue)::apns_environment
+                    WHERE \(part: scope.contains("sending_halts"))
                       AND probes = \(Int16(clamping: halt.probes)) AND probe_at <= clock_timestamp() AND lifting IS NULL
                     FOR NO KEY UPDATE SKIP LOCKED
                 )
@@ -200,13 +200,13 @@ package final class SendingHalts: Sendable {
             return true
         }
         guard isTaken else { return false }
-        places.withLock { $0[scope, default: Place()].watch.beginProbe() }
+        scopes.withLock { $0[scope, default: Scope()].watch.beginProbe() }
         return true
     }
 
     /// The pushes of the probe are answered, or no push left. Returns whether sending resumes.
     package func endProbe(_ scope: HaltScope, _ halt: SendingHalt) async throws -> Bool {
-        switch places.withLock({ $0[scope, default: Place()].watch.endProbe() }) {
+        switch scopes.withLock({ $0[scope, default: Scope()].watch.endProbe() }) {
         case .good:
             return try await lift(scope, because: "probe", reviving: true)
         case .bad:
@@ -230,7 +230,7 @@ package final class SendingHalts: Sendable {
             """
             UPDATE sending_halts
             SET probes = \(Int16(clamping: min(probes, 1_000))), probe_at = clock_timestamp() + \(pause)
-            WHERE bundle_id = \(scope.app.rawValue) AND environment = \(scope.environment.rawValue)::apns_environment
+            WHERE \(part: scope.contains("sending_halts"))
             """
         )
     }

@@ -167,7 +167,7 @@ extension QueuedPush {
         UPDATE pushes AS p SET due_at = clock_timestamp() + \(lease)
         FROM (
             SELECT push_key FROM pushes
-            WHERE bundle_id = \(scope.app.rawValue) AND environment = \(scope.environment.rawValue)::apns_environment
+            WHERE \(part: scope.contains("pushes"))
               AND due_at > clock_timestamp() + \(lease)
             LIMIT \(limit) FOR NO KEY UPDATE SKIP LOCKED
         ) AS held WHERE p.push_key = held.push_key

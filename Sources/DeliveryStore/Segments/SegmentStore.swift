@@ -5,7 +5,9 @@ package import Store
 
 /// The rows of `segments`: claiming, walking on, going to rest.
 ///
-/// Every statement that a worker runs names its lease, so a daemon that was paused past its lease changes nothing.
+/// What a worker stores of a walk, and of what became of its pushes, names its lease. So a daemon that was paused past its
+/// lease changes none of it. A statement that is true whoever runs it, such as a mark that a change was sent, need not name
+/// one.
 package struct SegmentStore: Sendable {
     package let database: Database
     /// How long a claim or a sign of life lasts.
@@ -20,7 +22,10 @@ package struct SegmentStore: Sendable {
     /// Gives the segments work that was announced with ``SegmentRows``: of several
     /// rings only those that hold the cards.
     package func takeAnnouncements() async throws {
-        for _ in 0..<10 where try await takeSomeAnnouncements() < Self.announcementsAtOnce { return }
+        for _ in 0..<10 {
+            let taken = try await takeSomeAnnouncements()
+            if taken < Self.announcementsAtOnce { return }
+        }
     }
 
     private static let announcementsAtOnce = 1_000

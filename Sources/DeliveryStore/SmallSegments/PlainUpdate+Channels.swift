@@ -41,7 +41,7 @@ extension SegmentStore {
         let broadcasts = broadcasts.sorted { $0.lease.activityKey < $1.lease.activityKey }
         let keys = broadcasts.map(\.lease.activityKey)
         let revisions = broadcasts.map(\.change.revision)
-        let merges = ChangeStore.merge(broadcasts.compactMap(\.jump), on: SegmentRows.channelSegment)
+        let merges = ChangeStore.merge(broadcasts.jumps, on: SegmentRows.channelSegment)
         let completed = SegmentRows.completedBroadcasts(
             broadcasts.map(\.lease),
             revisions,

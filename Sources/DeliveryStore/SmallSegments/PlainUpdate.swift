@@ -63,10 +63,16 @@ package final class PlainUpdate: Sendable {
     /// Whether it moves from one revision to the next, so that there are no merges.
     var isStep: Bool { change.revision == begun + 1 }
 
-    /// The revisions to merge into the change once it was sent; nil if the change is the next revision.
-    var jump: ChangeStore.Jump? {
-        isStep ? nil : ChangeStore.Jump(activityKey: lease.activityKey, after: begun, into: change.revision)
+    /// The revisions to merge into the change once it was sent.
+    fileprivate var jump: ChangeStore.Jump {
+        ChangeStore.Jump(activityKey: lease.activityKey, after: begun, into: change.revision)
     }
+}
+
+extension [PlainUpdate] {
+    /// What they have jumped over: nothing if each moves from one revision to the next, as nearly always. If one has
+    /// jumped, all are in it, so that the changes of all are locked in the order of their keys.
+    var jumps: [ChangeStore.Jump] { allSatisfy(\.isStep) ? [] : map(\.jump) }
 }
 
 extension PlainUpdate {

@@ -37,29 +37,25 @@ extension SegmentStore {
     /// Ends the leases of rings whose pushes were all accepted, and stores their walks and merges. As
     /// ``acknowledge(_:_:hasFailed:hasSent:alertStamp:restingIfStill:with:)`` and ``rest(_:wakesSeen:hold:)`` in one.
     ///
-    /// One that was given work meanwhile is due at once. If a lease is lost, only this is stored: the change was sent.
-    /// Otherwise a card that joins later and knows an older revision would have it merged.
+    /// One that was given work meanwhile is due at once. If a lease is lost, only this is stored: the change was sent, and
+    /// what it jumped over is merged into it. Otherwise a card that joins later and knows an older revision would have it
+    /// merged. Both stay true, because whoever has the lease sends nothing older.
     ///
     /// - Returns: Whether some are due now.
     private func completeRings(_ rings: [PlainUpdate]) async throws -> Bool {
         let rings = rings.sorted { $0.lease.activityKey < $1.lease.activityKey }
+        let merges = ChangeStore.merge(rings.jumps, on: SegmentRows.firstRing)
+        // A change that others are merged into is marked in any case, so that it stays sent if the lease is lost.
+        let marks = Self.marks(of: rings.filter { !$0.change.isSentWithRing || !$0.isStep })
         // Rows are locked in the order in which everybody locks segments, because the loop over the rings is the outer
         // one. Such a ring has nothing that is due later: the look has found no start and no row of its own, and
         // whoever brings one wakes the ring.
         let completed = SegmentRows.completedRings(
             rings.map(\.lease),
-            begun: rings.map(\.begun),
             rings.map(\.change.revision),
             wakes: rings.map(\.wakes)
         )
-        let statement: Query = """
-            WITH mine AS (
-                \(part: completed)
-            )
-            \(unescaped: rings.allSatisfy(\.isStep) ? Self.onlyCompleted : Self.recordingMerges)
-            """
-        let marks = Self.marks(of: rings.filter { !$0.change.isSentWithRing })
-        let rows = try await database.pipeline([.planningOnce] + marks + [statement]).last
+        let rows = try await database.pipeline([.planningOnce] + merges + marks + [completed]).last
         let ended = try rows?.decoded(as: (Int64, Bool).self) ?? []
         if ended.count < rings.count {
             // Whoever has the lease of the others now could tell of their changes as merged.
@@ -74,27 +70,6 @@ extension SegmentStore {
         guard !rings.isEmpty else { return [] }
         return [ChangeStore.markSent(rings.map(\.change.revision), of: rings.map(\.lease.activityKey))]
     }
-
-    /// The rest of the statement after the table `mine` if no revision was jumped over, as nearly always.
-    private static let onlyCompleted = "SELECT activity_key, is_due FROM mine"
-
-    /// The same if revisions were jumped over: records them as merged, and writes events.
-    private static let recordingMerges = """
-        , merged AS (
-            UPDATE changes AS c
-            SET merged_into = (
-                SELECT min(n.revision) FROM changes AS n WHERE n.activity_key = c.activity_key
-                  AND n.revision > c.revision AND (\(ChangeStore.isSent("n")) OR n.revision = mine.revision)
-            )
-            FROM mine
-            WHERE \(Query.byKey("c", "mine", "activity_key")) AND c.revision > mine.begun AND c.revision < mine.revision
-              AND \(ChangeStore.isUnsent)
-            RETURNING c.activity_key, c.revision, c.merged_into
-        ), told AS (
-            \(EventRows.merge(from: "merged"))
-        )
-        \(onlyCompleted)
-        """
 
     /// Prolongs leases that nobody else has taken.
     package func renew(_ leases: [SegmentLease]) async throws {

@@ -75,9 +75,10 @@ package final class WakeUps: Sendable {
     /// Sets how many rings may be leased for the dispatcher, including those that its workers hold.
     package func open(room: Int) { state.withLock { $0.capacity = room } }
 
-    /// From now on nothing is handed over any more.
+    /// From now on nobody reserves room. Who had reserved some before may still hand over; nobody takes that, and its leases
+    /// run out.
     ///
-    /// - Returns: What was and has not been taken.
+    /// - Returns: What was handed over and has not been taken.
     package func close() -> [LeasedSegment] {
         open(room: 0)
         return takeLeases(.max)

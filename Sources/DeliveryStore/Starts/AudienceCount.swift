@@ -11,7 +11,7 @@ package enum AudienceCount {
         in database: Database
     ) async throws -> AudienceCounts {
         var counts = AudienceCounts()
-        var place = AudienceStretch.Place()
+        var place = AudienceStretch.Cursor()
         while true {
             let stretch = AudienceStretch(activityKey: activityKey, after: place, size: stretchSize)
             let rows = try await database.pipeline([.planningOnce, stretch.query(counting)])[1]

@@ -20,7 +20,7 @@ extension DeliveryStore {
     /// - Returns: The place to go on from, as the activity says after it.
     /// - Throws: ``LeaseLost``; then this stretch comes once more.
     package func enrolStretch(
-        after place: AudienceStretch.Place,
+        after place: AudienceStretch.Cursor,
         under lease: SegmentLease
     ) async throws -> AudienceStretch.Enrolled {
         let stretch = AudienceStretch(activityKey: lease.activityKey, after: place, size: store.settings.stretchSize)
@@ -39,7 +39,7 @@ extension DeliveryStore {
                 guard let progress = results[1].first else { throw LeaseLost() }
                 let isMore: Bool = try progress["enrolment_due"]
                 return AudienceStretch.Enrolled(
-                    rest: isMore ? try AudienceStretch.Place(progress) : nil,
+                    rest: isMore ? try AudienceStretch.Cursor(progress) : nil,
                     starts: starts
                 )
             }

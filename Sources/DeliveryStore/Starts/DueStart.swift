@@ -55,10 +55,10 @@ package struct DueStart: Sendable {
 }
 
 extension DueStart {
-    /// A place in the order in which starts are due.
-    package struct Place: Sendable {
+    /// A position in the order in which starts are due.
+    package struct Position: Sendable {
         /// Before all of them.
-        package static let beginning = Place(dueAt: PGTimestamp(microseconds: 0), deviceKey: 0)
+        package static let beginning = Position(dueAt: PGTimestamp(microseconds: 0), deviceKey: 0)
 
         let dueAt: PGTimestamp
         let deviceKey: Int64
@@ -80,7 +80,7 @@ extension DueStart {
     /// - Returns: The statement.
     package static func lock(
         in activityKey: Int64,
-        behind last: Place,
+        behind last: Position,
         before end: PGTimestamp?,
         limit: Int
     ) -> Query {

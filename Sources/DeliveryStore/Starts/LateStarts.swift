@@ -1,4 +1,4 @@
-package import ActivityModel
+import ActivityModel
 import Channels
 package import Postgres
 import Store
@@ -38,11 +38,6 @@ package enum LateStarts {
             )
             \(part: SegmentRows.announcement(of: begun))
             """
-    }
-
-    /// The statement for a broadcast on a channel that was read at a time: whose start had expired by then has been told.
-    package static func told(_ channel: ChannelID, before readAt: PGTimestamp) -> Query {
-        ChannelRows.forgetStarts(on: channel, before: readAt)
     }
 
     /// An SQL expression: when the channel of the activity `a`, which has broadcast the revision `completed`, has to repeat

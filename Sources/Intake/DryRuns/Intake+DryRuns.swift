@@ -1,6 +1,7 @@
 package import APITypes
 package import ActivityModel
 import Cards
+import DeliveryStore
 import Postgres
 import Record
 import Registry
@@ -19,7 +20,7 @@ extension Intake {
     ) async throws -> DryRunAnswer {
         let start = RequestedStart(app: app, id: id, request: request, idempotencyKey: nil, origin: nil)
         let environment = try await registry.environment(request.environment, of: app)
-        if let stored = try await StoredStart.read(start.name, from: database) {
+        if let stored = try await KeptStart.read(start.name, from: database) {
             try stored.judgeReplay(request)
             let activity = try await record.activity(app, id)
             return .unchanged(id, activity.revision, activity.timestamp)

@@ -79,8 +79,9 @@ struct GroupQueue<Line: Hashable, Element> {
     /// Whether a group may be begun.
     var hasNext: Bool { underWay < rules.lanes && readyCount >= leastToBegin }
 
-    /// A group costs as much as several elements. So those of many callers should not be many small ones. What is urgent
-    /// does not wait for that.
+    /// A group costs as much as several elements. So those of many callers should not be many small ones. While something
+    /// urgent waits, a smaller group may begin than otherwise. It waits for the groups under way at most: then a group begins
+    /// with whatever is ready.
     private var leastToBegin: Int {
         if underWay == 0 { return 1 }
         return !urgent.isEmpty ? rules.worthALane : min(max(elementsUnderWay, rules.worthALane), 2 * rules.worthALane)

@@ -44,11 +44,14 @@ extension Intake {
     private func take(_ cards: [ReportedCard]) async -> [Result<SubscriptionAnswer, any Error>] {
         let facts = await facts(of: cards.map(\.name))
         var reports: [(place: Int, report: CardReport)] = []
-        var answers = zip(cards, facts).enumerated().map { place, card -> Result<SubscriptionAnswer, any Error> in
-            card.1.mapError { card.0.refusal(instead: $0) }.flatMap { facts in
-                reports.append((place, CardReport(card: card.0, facts: facts, registry: registry)))
-                // Takes the place of the answer to come.
-                return .failure(Problem.internalError())
+        // Nil for those that are judged below.
+        var answers: [Result<SubscriptionAnswer, any Error>?] = []
+        for (place, (card, facts)) in zip(cards, facts).enumerated() {
+            switch facts {
+            case .success(let facts):
+                reports.append((place, CardReport(card: card, facts: facts, registry: registry)))
+                answers.append(nil)
+            case .failure(let error): answers.append(.failure(card.refusal(instead: error)))
             }
         }
         let limit = intakeLimit
@@ -58,7 +61,7 @@ extension Intake {
             try limit.admit(.pressing, behind: backlog)
         }
         for ((place, _), answer) in zip(reports, accepted) { answers[place] = answer }
-        return answers
+        return answers.compactMap { $0 }
     }
 
     /// Ends the card on the phone, then forgets it. A card that has not reported its token yet is ended when it does;

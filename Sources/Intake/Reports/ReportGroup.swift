@@ -60,7 +60,7 @@ struct ReportGroup {
         while let places = groups.popLast() {
             var alone: [Int] = []
             do {
-                let group = try await accept(places.map { reports[$0] }, together: database, wakeUps)
+                let group = try await acceptTogether(places.map { reports[$0] }, in: database, wakeUps)
                 for (place, answer) in zip(places, group.answers) { answers[place] = answer }
                 alone = group.alone.map { places[$0] }
             } catch let outdated as OutdatedType {
@@ -77,14 +77,14 @@ struct ReportGroup {
 
     /// One transaction, repeated if something was committed beside it that it has to see, or if it stood in the way of
     /// others: it locks many devices and cards.
-    private static func accept(
+    private static func acceptTogether(
         _ reports: [CardReport],
-        together database: Database,
+        in database: Database,
         _ wakeUps: WakeUps
     ) async throws -> Outcome {
         let outcome = try await seeingDeletions {
             try await keepingAnswer {
-                try await database.withYieldingTransaction { try await accept(reports, on: $0) }
+                try await database.withYieldingTransaction { try await acceptOnce(reports, on: $0) }
             }
         }
         if !outcome.byToken.isEmpty {
@@ -98,7 +98,7 @@ struct ReportGroup {
     /// first is, and the others are left: they wait for its answer.
     ///
     /// - Returns: Also those that are left, none if it is a single one.
-    private static func accept(_ reports: [CardReport], on connection: PostgresConnection) async throws -> Outcome {
+    private static func acceptOnce(_ reports: [CardReport], on connection: PostgresConnection) async throws -> Outcome {
         let keys = reports.compactMap(\.card.idempotencyKey)
         guard !keys.isEmpty else { return try await carryOut(reports, isLast: true, on: connection) }
         var kept = try await KeptAnswers<KeptCard>.read(keys, status: 200, on: connection)
@@ -141,7 +141,7 @@ struct ReportGroup {
         try await group.findDevices()
         try await group.addDevices()
         try await group.admit()
-        let answers = try await group.store(isLast: isLast)
+        let answers = try await group.storeCards(isLast: isLast)
         return Outcome(
             answers: answers,
             alone: group.renewed.sorted(),
@@ -324,7 +324,7 @@ struct ReportGroup {
 
     // MARK: Cards
 
-    private mutating func store(isLast: Bool) async throws -> [Answer?] {
+    private mutating func storeCards(isLast: Bool) async throws -> [Answer?] {
         let cards = reports.indices.map { cardKey($0) }
         let taken = cards.indices.map { stale.contains($0) ? nil : cards[$0] }
         let reported = zip(reports, taken).compactMap { report, card in
@@ -346,7 +346,7 @@ struct ReportGroup {
                 isNews: report.card.request.knownRevision != nil || start != nil
             )
         }
-        let stored = try await store(settled, showing: cards.compactMap { $0 }, isLast: isLast)
+        let stored = try await storeRows(settled, showing: cards.compactMap { $0 }, isLast: isLast)
         return reports.indices.map { place -> Answer? in
             if case .failure(let problem) = devices[place] { return .failure(problem) }
             guard !left.contains(place) else { return nil }
@@ -358,7 +358,7 @@ struct ReportGroup {
     }
 
     /// - Returns: The new rows of the cards in `shown`, which include the stored ones.
-    private mutating func store(
+    private mutating func storeRows(
         _ reports: [SettledReport],
         showing shown: [CardKey],
         isLast: Bool

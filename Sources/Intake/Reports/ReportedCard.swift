@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import DeliveryStore
 import Registry
 import Store
 

@@ -4,12 +4,10 @@ package import Postgres
 // Many segments at once whose whole work was one push or one channel. Callers pass them in the order of their
 // activities.
 extension SegmentRows {
-    /// The part of a statement that ends the leases of first rings whose walks have completed revisions; they had
-    /// completed those in `begun`. A ring that was given work since it had `wakes` is due at once. It returns the columns
-    /// `activity_key`, `begun`, `revision` and `is_due`.
+    /// The statement that ends the leases of first rings whose walks have completed revisions. A ring that was given work
+    /// since it had `wakes` is due at once. It returns the activities, and whether their rings are due.
     package static func completedRings(
         _ leases: [SegmentLease],
-        begun: [Revision],
         _ revisions: [Revision],
         wakes: [Int64]
     ) -> Query {
@@ -18,11 +16,10 @@ extension SegmentRows {
         SET completed_revision = u.revision, failures = 0, pushed_at = clock_timestamp(),
             lease_owner = NULL, lease_until = NULL,
             due_at = CASE WHEN s.wakes <> u.wakes THEN clock_timestamp() END
-        FROM unnest(
-            \(leases.map(\.activityKey)), \(leases.map(\.owner)), \(begun), \(revisions), \(wakes)
-        ) AS u(activity_key, owner, begun, revision, wakes)
+        FROM unnest(\(leases.map(\.activityKey)), \(leases.map(\.owner)), \(revisions), \(wakes))
+            AS u(activity_key, owner, revision, wakes)
         WHERE \(unescaped: Query.byKey("s", "u", "activity_key")) AND s.segment = 0 AND s.lease_owner = u.owner::uuid
-        RETURNING s.activity_key, u.begun, u.revision, s.due_at IS NOT NULL AS is_due
+        RETURNING s.activity_key, s.due_at IS NOT NULL
         """
     }
 

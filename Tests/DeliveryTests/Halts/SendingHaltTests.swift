@@ -38,7 +38,7 @@ struct SendingHaltTests {
         _ = try await world.database.pipeline([
             "UPDATE sending_halts SET probe_at = now()", "UPDATE segments SET due_at = NULL",
         ])
-        try await HaltPatrol(room: world.orchestrator.deliveryStore).look()
+        try await HaltPatrol(work: world.orchestrator.deliveryStore).look()
     }
 
     @Test("They halt sending for every daemon within a slice of a batch, and operators are told")
@@ -84,7 +84,7 @@ struct SendingHaltTests {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 try await world.database.withTransaction { connection in
                     _ = try await connection.query("SELECT FROM segments WHERE activity_key = \(first) FOR UPDATE")
-                    group.addTask { try await HaltPatrol(room: world.orchestrator.deliveryStore).look() }
+                    group.addTask { try await HaltPatrol(work: world.orchestrator.deliveryStore).look() }
                     try await world.someoneWaits()
                     let others = try await connection.query(
                         "SELECT 1 FROM segments WHERE activity_key <> \(first) FOR UPDATE SKIP LOCKED"
@@ -216,7 +216,7 @@ struct SendingHaltTests {
             // The first may have nothing left to send.
             for _ in 1...2 where try await world.number("SELECT count(*) FROM sending_halts") == 1 {
                 try await world.database.execute("UPDATE sending_halts SET probe_at = now()")
-                try await HaltPatrol(room: world.orchestrator.deliveryStore).look()
+                try await HaltPatrol(work: world.orchestrator.deliveryStore).look()
                 try await world.settle()
             }
             #expect(try await world.events(.providerResumed).map { $0.detail["by"] } == ["probe"])

@@ -23,7 +23,7 @@ struct RingWindowTests {
             )
         ) { index in
             PushToken(bytes: [1]).map {
-                PushExceptions.Place(deviceKey: Int64(index), token: $0, failures: 0, heardIfRefused: 0)
+                PushExceptions.Recipient(deviceKey: Int64(index), token: $0, failures: 0, heardIfRefused: 0)
             }
         }
         return exceptions

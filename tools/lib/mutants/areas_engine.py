@@ -31,7 +31,7 @@ BROADCAST = "DeliveryStore/SmallSegments/PlainUpdate+Channels.swift"
 leases.string("plain-broadcast-jumps-over-alerts", "DeliveryStore/SmallSegments/RoutineUpdate.swift", "AND NOT ", "AND false AND ",
               at="AND NOT \\(isStateAlone(\"n\"))")
 leases.query("plain-broadcast-merges-over-a-ring", "DeliveryStore/Changes/ChangeStore.swift", "min(coalesce(o.lap_revision, o.completed_revision + 1))", "u.newer")
-leases.expression("plain-broadcast-merges-nothing", BROADCAST, "broadcasts.compactMap(\\.jump)", "[]")
+leases.expression("plain-broadcast-merges-nothing", BROADCAST, "broadcasts.jumps", "[]")
 UPDATES = "Delivery/Workers/SegmentGroup+Updates.swift"
 leases.expression("refused-for-good-is-repeated", UPDATES, "consequence == .refused", "false")
 leases.string("plain-broadcast-forgets-late-starts", "DeliveryStore/SmallSegments/BroadcastAddress.swift",
@@ -238,7 +238,7 @@ failures = Area(
 EXCEPTIONS = "Cards/Answers/PushExceptions.swift"
 failures.expression("one-refusal-is-all", EXCEPTIONS, "accepted == 0 && refused.count > 1", "accepted == 0 && refused.count > 0")
 failures.expression("dead-tokens-are-a-common-failure", EXCEPTIONS, "isAboutTokens ? nil : refused.first?.outcome.words", "refused.first?.outcome.words")
-failures.statement("rejected-dies", EXCEPTIONS, "rejected.append((place, outcome))", "dead.append((place, outcome, nil, delay))")
+failures.statement("rejected-dies", EXCEPTIONS, "rejected.append((recipient, outcome))", "dead.append((recipient, outcome, nil, delay))")
 failures.query("older-token-lives", EXCEPTIONS, "s.registered_at > 'epoch'", "s.registered_at < 'epoch'")
 failures.query("new-token-dies", EXCEPTIONS, " AND s.update_token = d.token", "",
                at="AS d(device_key, token, reason, dead_at, delay, heard)\n            WHERE s.activity_key = \\(activityKey) AND s.device_key = d.device_key AND s.update_token = d.token")
