@@ -1,5 +1,6 @@
 import APITypes
 package import ActivityModel
+import Cards
 import Postgres
 import Record
 import Registry
@@ -312,8 +313,9 @@ struct UserExportPages: Sendable {
             WHERE bundle_id = \(app.rawValue) AND device_id = n.device_id OFFSET 0
         ) AS d
         CROSS JOIN LATERAL (
-            SELECT coalesce(sum(attempts), 0)::int8 AS count FROM starts
-            WHERE starts.device_key = d.device_key AND claimed_at > clock_timestamp() - interval '1 day' OFFSET 0
+            SELECT coalesce(sum(spent.count), 0)::int8 AS count FROM (
+                \(part: StartRows.spent(by: "d.device_key", within: .seconds(86_400)))
+            ) AS spent OFFSET 0
         ) AS started
         CROSS JOIN LATERAL (
             SELECT count(*) AS count FROM timeline
