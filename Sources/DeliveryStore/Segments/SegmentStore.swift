@@ -251,7 +251,7 @@ package struct SegmentStore: Sendable {
         let newestSent: Query = """
             SELECT coalesce(max(n.revision), 0) FROM changes AS n
             WHERE n.activity_key = \(lease.activityKey) AND n.revision > \(carousel.unsentAfter)
-              AND \(unescaped: ChangeStore.isSent("n"))
+              AND \(unescaped: SentChange.isSent("n"))
             """
         return SegmentRows.acknowledgement(
             lease,

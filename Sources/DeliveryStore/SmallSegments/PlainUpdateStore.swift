@@ -84,7 +84,7 @@ extension SegmentStore {
             UPDATE changes AS c
             SET merged_into = (
                 SELECT min(n.revision) FROM changes AS n WHERE n.activity_key = c.activity_key
-                  AND n.revision > c.revision AND (\(ChangeStore.isSent("n")) OR n.revision = mine.revision)
+                  AND n.revision > c.revision AND (\(SentChange.isSent("n")) OR n.revision = mine.revision)
             )
             FROM mine
             WHERE \(Query.byKey("c", "mine", "activity_key")) AND c.revision > mine.begun AND c.revision < mine.revision
