@@ -103,7 +103,8 @@ package enum AppVersionRows {
         """
     }
 
-    /// The condition that the device `d` has a card of the activity `a`, or is being started.
+    /// The condition that the device `d` has a card of the activity `a`, or is being started. A start that waits for the
+    /// start budget leaves later.
     private static let follows = """
         (EXISTS (
             SELECT FROM subscriptions AS s
@@ -112,7 +113,7 @@ package enum AppVersionRows {
         ) OR EXISTS (
             SELECT FROM starts AS s
             WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key
-              AND (s.state IN ('pending', 'claimed', 'unknown')
+              AND (s.state IN ('pending', 'claimed', 'unknown') OR s.due_at IS NOT NULL
                   OR (s.state = 'withheld' AND s.reason = '\(CardVersions.reason)')) OFFSET 0
         ))
         """
