@@ -62,8 +62,14 @@ extension DeviceStory {
                CASE WHEN s.mode = 'token' AND s.state = 'riding' THEN \(unescaped: SegmentRows.sentOnRing)
                    ELSE s.known_revision END AS sent_revision,
                s.started_at, s.registered_at, s.due_at, s.overdue, s.woken, s.shown_revision, s.shown_at,
-               s.pending_since
-        FROM subscriptions AS s WHERE s.activity_key = \(activity) AND s.device_key = \(device)
+               s.pending_since, held.until AS held_until
+        FROM subscriptions AS s LEFT JOIN LATERAL (
+            SELECT \(unescaped: HeldChange.until("g", behind: "coalesce(g.lap_revision, g.completed_revision)")) AS until
+            FROM segments AS g
+            WHERE s.state = 'riding' AND g.activity_key = s.activity_key AND CASE s.mode
+                WHEN 'channel' THEN g.segment = \(SegmentRows.channelSegment) ELSE \(unescaped: SegmentRows.isRing(of: "s")) END
+        ) AS held ON held.until > clock_timestamp()
+        WHERE s.activity_key = \(activity) AND s.device_key = \(device)
         """
     }
 
@@ -140,6 +146,7 @@ extension DeviceStory.Card {
         dueAt = try row["due_at"]
         isOverdue = try row["overdue"]
         isWoken = try row["woken"]
+        heldUntil = try row["held_until"]
         let shownAt: Instant? = try row["shown_at"]
         let shown: Revision = try row["shown_revision"]
         self.shown = shownAt.map { DeviceStory.Shown(revision: shown, at: $0) }
