@@ -45,9 +45,6 @@ package enum Continuations {
         """
     }
 
-    /// After so many hours a new card is to continue a card, by the policy `p`; null: never.
-    package static let hours = "\(StoredJSON.text(at: "{continue_after_hours}", of: "p.policy"))::integer"
-
     /// The condition that a start continues the card: that was begun, and the card is certainly not gone. APNs accepted
     /// what it was sent, so it is back on its ring.
     package static func isBegun(_ card: String) -> String {
@@ -187,7 +184,7 @@ package enum Continuations {
                 SELECT policy FROM activity_types WHERE bundle_id = a.bundle_id AND type_name = a.type_name OFFSET 0
             ) AS p ON true
             WHERE a.state = 'live' AND \(unescaped: mayBegin("s"))
-              AND s.started_at <= clock_timestamp() - \(unescaped: hours) * interval '1 hour'
+              AND s.started_at <= clock_timestamp() - \(unescaped: StoredPolicy.continueAfter("p"))
         ), held AS MATERIALIZED (
             SELECT s.activity_key, s.device_key
             FROM cards AS c JOIN subscriptions AS s ON \(unescaped: Query.byKey("s", "c", "activity_key", "device_key"))

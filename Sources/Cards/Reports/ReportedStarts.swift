@@ -106,7 +106,7 @@ package struct ReportedStarts {
         ((r.state = 'cancelled'
           OR EXISTS (SELECT FROM audience_topics AS m WHERE m.activity_key = s.activity_key OFFSET 0))
          AND coalesce((
-             SELECT \(StoredJSON.text(at: "{on_unfollow}", of: "p.policy")) = '\(OnUnfollow.end.rawValue)'
+             SELECT \(StoredPolicy.endsOnUnfollow("p"))
              FROM activities AS a JOIN activity_types AS p USING (bundle_id, type_name)
              WHERE a.activity_key = s.activity_key
          ), false))
