@@ -108,7 +108,7 @@ extension WorkFacts {
                 """,
                 """
                 SELECT coalesce(max(extract(epoch FROM clock_timestamp() - c.delete_at)), 0)::float8 FROM channels AS c
-                WHERE c.delete_at < clock_timestamp() AND c.state IN ('ready', 'deleting')
+                WHERE c.delete_at < clock_timestamp() AND \(unescaped: ChannelStanding.awaitsDeletion("c"))
                   AND (\(app)::text IS NULL OR c.bundle_id = \(app))
                 """,
                 """

@@ -49,7 +49,7 @@ extension BroadcastChannel {
                 ORDER BY due_at LIMIT \(crowd + 1)
             ) AS s
         ) AS owed
-        WHERE c.activity_key = \(activityKey) AND c.lost_at IS NULL
+        WHERE c.activity_key = \(activityKey) AND \(unescaped: ChannelStanding.serves("c"))
         """
     }
 

@@ -68,7 +68,8 @@ extension SegmentStore {
             least(
                 (SELECT min(d.due_at) FROM subscriptions AS d
                  WHERE d.activity_key = a.activity_key AND d.mode = 'channel' AND d.state = 'due'
-                   AND EXISTS (SELECT FROM channels AS c WHERE c.activity_key = d.activity_key AND c.state = 'ready')),
+                   AND EXISTS (SELECT FROM channels AS c
+                               WHERE c.activity_key = d.activity_key AND \(ChannelStanding.isReady("c")))),
                 \(LateStarts.due(at: completed))
             )
             """

@@ -94,8 +94,8 @@ extension ChannelToMake {
         ) AS s
         CROSS JOIN LATERAL (SELECT * FROM activities WHERE activity_key = l.activity_key OFFSET 0) AS a
         CROSS JOIN LATERAL (
-            SELECT channel_id, storage FROM channels
-            WHERE activity_key = l.activity_key AND lost_at IS NULL AND state = 'creating' OFFSET 0
+            SELECT channel_id, storage FROM channels AS c
+            WHERE activity_key = l.activity_key AND \(unescaped: ChannelStanding.serves("c")) AND state = 'creating' OFFSET 0
         ) AS n
         WHERE a.state = 'live' AND \(unescaped: SegmentStore.isNotHalted)
         """

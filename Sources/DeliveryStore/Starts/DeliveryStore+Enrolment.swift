@@ -242,6 +242,6 @@ extension DeliveryStore {
     private static let isReachable = """
         (t.token IS NOT NULL
          OR ((\(UsableToken.ofDevice)) IS NOT NULL
-             AND coalesce(\(StoredJSON.text(at: "{fallback_alert}", of: "p.policy"))::boolean, false)))
+             AND \(StoredPolicy.fallsBack("p"))))
         """
 }

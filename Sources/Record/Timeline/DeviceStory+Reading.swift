@@ -77,7 +77,8 @@ extension DeviceStory {
         """
         SELECT c.state::text, c.storage::text, g.completed_revision, c.reason
         FROM channels AS c JOIN segments AS g USING (activity_key)
-        WHERE c.activity_key = \(activity) AND c.lost_at IS NULL AND g.segment = \(SegmentRows.channelSegment)
+        WHERE c.activity_key = \(activity) AND \(unescaped: ChannelStanding.serves("c"))
+          AND g.segment = \(SegmentRows.channelSegment)
         """
     }
 
