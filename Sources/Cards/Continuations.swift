@@ -40,7 +40,7 @@ package enum Continuations {
     /// its token is revived.
     static func mayBegin(_ card: String) -> String {
         """
-        (\(card).mode = 'token' AND \(card).state IN ('riding', 'due', 'withheld', 'rejected') AND NOT \(card).leaving
+        (\(CardStanding.takesStates(card)) AND NOT \(card).leaving
          AND \(card).activitykit_id IS NOT NULL AND \(card).pending_since IS NULL)
         """
     }
@@ -49,7 +49,7 @@ package enum Continuations {
     /// what it was sent, so it is back on its ring.
     package static func isBegun(_ card: String) -> String {
         """
-        (\(card).mode = 'token' AND \(card).state = 'riding' AND NOT \(card).leaving AND EXISTS (
+        (\(CardStanding.rides(card)) AND NOT \(card).leaving AND EXISTS (
             SELECT FROM continuations AS k
             WHERE k.activity_key = \(card).activity_key AND k.device_key = \(card).device_key
               AND k.activitykit_id = \(card).activitykit_id AND NOT k.handed_over OFFSET 0))
@@ -159,7 +159,7 @@ package enum Continuations {
                 known_revision = \(unescaped: SegmentRows.sentOnRing),
                 heard_revision = greatest(s.heard_revision, \(unescaped: SegmentRows.heardOnRing))
             WHERE s.activity_key = \(activityKey) AND s.device_key = ANY(\(cards.map(\.deviceKey)))
-              AND s.mode = 'token' AND s.state = 'riding'
+              AND \(unescaped: CardStanding.rides("s"))
             """
         }
     }

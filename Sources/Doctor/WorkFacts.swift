@@ -89,7 +89,7 @@ extension WorkFacts {
             [
                 // Of segments there are as many as of activities for a month; what is leased stays due meanwhile.
                 """
-                SELECT count(*) FILTER (WHERE s.lease_until > clock_timestamp()),
+                SELECT count(*) FILTER (WHERE \(unescaped: SegmentRows.isLeased("s"))),
                        count(*) FILTER (WHERE s.lease_until < clock_timestamp() - interval '2 seconds'
                                           AND s.due_at < clock_timestamp()),
                        coalesce(max(extract(epoch FROM clock_timestamp() - greatest(s.due_at, s.lease_until)))

@@ -77,8 +77,8 @@ extension ActivitySnapshot {
                 WHERE c.activity_key = a.activity_key AND c.alert IS NOT NULL AND c.revision > begun.revision
                   AND c.revision <= CASE WHEN a.state = 'ended' THEN a.revision ELSE coalesce(barrier.revision, a.revision) END)
                    AS new_alert,
-               EXISTS (SELECT FROM activity_app_versions AS v WHERE v.activity_key = a.activity_key AND NOT v.is_settled
-                       AND \(segment) <> ALL (v.settled_rings)) AS are_versions_unsettled,
+               EXISTS (SELECT FROM activity_app_versions AS v WHERE v.activity_key = a.activity_key
+                       AND \(part: CardVersions.isUnsettled("v", on: segment))) AS are_versions_unsettled,
                \(unescaped: areStartsDue) AS are_starts_due,
                \(unescaped: DueCards.exist) AS are_cards_due,
                CASE WHEN a.state = 'ended' THEN \(unescaped: PendingCards.exist) ELSE false END AS has_pending_cards

@@ -44,7 +44,7 @@ package struct ChangeStore: Sendable {
             "SELECT FROM changes WHERE activity_key = \(key) AND revision = \(revision) FOR NO KEY UPDATE",
             """
             SELECT 1 FROM segments
-            WHERE \(part: SegmentRows.isHeld(lease)) AND lease_until > clock_timestamp()
+            WHERE \(part: SegmentRows.isRunning(lease))
             FOR SHARE
             """,
         ])

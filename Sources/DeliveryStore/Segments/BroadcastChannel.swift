@@ -44,8 +44,8 @@ extension BroadcastChannel {
         FROM channels AS c CROSS JOIN LATERAL (
             SELECT count(*) AS due, count(*) FILTER (WHERE s.due_at <= now()) AS due_now
             FROM (
-                SELECT due_at FROM subscriptions
-                WHERE activity_key = c.activity_key AND mode = 'channel' AND state = 'due'
+                SELECT due_at FROM subscriptions AS o
+                WHERE activity_key = c.activity_key AND \(unescaped: CardStanding.isOwedBroadcast("o"))
                 ORDER BY due_at LIMIT \(crowd + 1)
             ) AS s
         ) AS owed

@@ -63,8 +63,7 @@ extension DeliveryStore {
                 SELECT FROM audience_topics AS m
                 WHERE m.activity_key = a.activity_key AND m.rule_key >= \(extent.end.rule))
         WHERE activity_key = \(stretch.activityKey) AND EXISTS (
-            SELECT FROM segments AS s
-            WHERE s.activity_key = a.activity_key AND s.segment = \(lease.segment) AND s.lease_owner = \(lease.owner)::uuid)
+            SELECT FROM segments AS s WHERE \(part: SegmentRows.isHeld(lease, as: "s")))
         RETURNING enrolment_due, enrolled_members, enrolled_devices, enrolled_rule, enrolled_follow
         """
     }

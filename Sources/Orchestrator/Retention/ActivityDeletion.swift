@@ -136,7 +136,7 @@ struct ActivityDeletion: Sendable {
     /// it with.
     private static let isLeft = """
         NOT EXISTS (SELECT FROM segments AS s
-                    WHERE s.activity_key = a.activity_key AND s.lease_owner IS NOT NULL AND s.lease_until > now())
+                    WHERE s.activity_key = a.activity_key AND \(SegmentRows.isLeased("s")))
         """
 
     /// An SQL condition: nothing of the activity `a` is still to be done or to be counted.

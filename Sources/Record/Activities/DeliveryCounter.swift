@@ -91,19 +91,17 @@ package final class DeliveryCounter: Sendable {
         CROSS JOIN LATERAL (
             SELECT count(*), max(s.device_key),
                    count(*) FILTER (WHERE s.mode = 'token' AND s.state IN ('riding', 'due')),
-                   count(*) FILTER (WHERE s.mode = 'token' AND s.state = 'riding' AND (
-                       s.known_revision >= a.revision OR g.completed_revision >= a.revision
-                       OR (g.lap_revision >= a.revision
-                           AND \(unescaped: SegmentRows.hasPassed("s.device_key", since: "g.lap_origin"))))),
+                   count(*) FILTER (WHERE \(unescaped: CardStanding.rides("s"))
+                       AND \(unescaped: SegmentRows.hasSent("a.revision"))),
                    count(*) FILTER (WHERE s.mode = 'token' AND s.state = 'waiting_for_token'),
                    count(*) FILTER (WHERE s.mode = 'token' AND s.state = 'dead'),
                    count(*) FILTER (WHERE s.mode = 'token' AND s.state IN ('withheld', 'rejected') AND NOT s.waits_to_begin),
                    count(*) FILTER (WHERE s.waits_to_begin),
-                   count(*) FILTER (WHERE s.mode = 'channel' AND s.state <> 'over')
+                   count(*) FILTER (WHERE \(unescaped: CardStanding.listens("s")))
             FROM (
                 SELECT activity_key, device_key, mode, state, known_revision,
-                       state = 'withheld' AND reason IS NOT DISTINCT FROM '\(unescaped: WithheldReason.pending)' AS waits_to_begin
-                FROM subscriptions
+                       coalesce(\(unescaped: CardStanding.waitsToBegin("o")), false) AS waits_to_begin
+                FROM subscriptions AS o
                 WHERE activity_key = p.activity_key AND device_key > p.after
                 ORDER BY device_key LIMIT \(limit)
             ) AS s LEFT JOIN (

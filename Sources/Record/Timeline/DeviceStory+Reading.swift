@@ -59,7 +59,7 @@ extension DeviceStory {
     private static func card(_ activity: Int64, _ device: Int64) -> Query {
         """
         SELECT s.mode::text, s.state::text, s.reason,
-               CASE WHEN s.mode = 'token' AND s.state = 'riding' THEN \(unescaped: SegmentRows.sentOnRing)
+               CASE WHEN \(unescaped: CardStanding.rides("s")) THEN \(unescaped: SegmentRows.sentOnRing)
                    ELSE s.known_revision END AS sent_revision,
                s.started_at, s.registered_at, s.due_at, s.overdue, s.woken, s.shown_revision, s.shown_at,
                s.pending_since, held.until AS held_until

@@ -1,6 +1,7 @@
 package import ActivityModel
 import Cards
 package import Postgres
+import Store
 
 /// The rows of `activity_app_versions`: which app versions follow an activity, and whether the newest state may go to
 /// them.
@@ -109,7 +110,7 @@ package enum AppVersionRows {
         (EXISTS (
             SELECT FROM subscriptions AS s
             WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key
-              AND s.mode = 'token' AND s.state IN ('waiting_for_token', 'riding', 'due', 'rejected', 'withheld') OFFSET 0
+              AND (s.state = 'waiting_for_token' OR \(CardStanding.takesStates("s"))) OFFSET 0
         ) OR EXISTS (
             SELECT FROM starts AS s
             WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key
