@@ -70,7 +70,7 @@ extension ActivitySnapshot {
                    AS is_barrier_begun,
                CASE WHEN a.enrolment_due THEN a.enrolled_members END AS enrolled_members,
                a.enrolled_devices, a.enrolled_rule, a.enrolled_follow,
-               coalesce(a.ended_at < clock_timestamp() - \(CardLife.longest), false) AS is_past,
+               \(unescaped: CardLife.isPast("a")) AS is_past,
                h.probes, h.probe_at - clock_timestamp() AS probe_in,
                \(unescaped: HeldChange.until("s", behind: "begun.revision")) - clock_timestamp() AS hold,
                (SELECT max(c.revision) FROM changes AS c

@@ -168,15 +168,13 @@ struct UserExportPages: Sendable {
     }
 
     private func starts(_ request: PageRequest) async throws -> Page<UserStart> {
-        let columns = """
-            a.activity_id, d.device_id, CASE s.state WHEN 'claimed' THEN 'pending' WHEN 'unknown' THEN 'unanswered'
-                WHEN 'settled' THEN 'confirmed' ELSE s.state::text END, s.reason, s.claimed_at
-            """
+        let columns = "a.activity_id, d.device_id, s.state::text, s.reason, s.claimed_at"
         return try await ofDevices("starts", columns, request) { row in
-            UserStart(
+            let state: StartStateMachine.State = try .stored(row.decode(at: 4))
+            return UserStart(
                 activityID: ActivityID(stored: try row.decode(at: 2)),
                 deviceID: DeviceID(stored: try row.decode(at: 3)),
-                state: try .stored(row.decode(at: 4)),
+                state: UserStart.State(state),
                 reason: try row.decode(at: 5),
                 sentAt: try row.decode(PGTimestamp?.self, at: 6).map { Instant($0) }
             )

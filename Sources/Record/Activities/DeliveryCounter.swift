@@ -1,6 +1,7 @@
 import APITypes
-import ActivityModel
+package import ActivityModel
 import Postgres
+package import ReportTypes
 import Store
 
 /// Counts the cards and the starts of activities.
@@ -175,6 +176,22 @@ struct StartCount: RowCount {
     }
 }
 
+extension UserStart.State {
+    /// The state of a start, as people read it.
+    package init(_ state: StartStateMachine.State) {
+        self =
+            switch state {
+            case .pending, .claimed: .pending
+            case .unknown: .unanswered
+            case .sent: .sent
+            case .settled: .confirmed
+            case .withheld: .withheld
+            case .failed: .failed
+            case .cancelled: .cancelled
+            }
+    }
+}
+
 extension StartProgress {
     /// Adds a number of starts in one state for one reason.
     fileprivate mutating func count(
@@ -184,11 +201,11 @@ extension StartProgress {
         repeated: Int
     ) {
         self.repeated += repeated
-        switch state {
-        case .pending, .claimed: pending += count
-        case .unknown: unanswered += count
+        switch UserStart.State(state) {
+        case .pending: pending += count
+        case .unanswered: unanswered += count
         case .sent: sent += count
-        case .settled: confirmed += count
+        case .confirmed: confirmed += count
         case .withheld: withheld += count
         case .failed: failed += count
         case .cancelled: break

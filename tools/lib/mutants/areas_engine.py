@@ -170,7 +170,7 @@ starts.string("answer-of-an-older-claim", ANSWERS, "s.claimed_at = r.claimed_at"
 starts.string("answer-unsettles-a-report", ANSWERS, " AND s.state = 'claimed'", "")
 starts.statement("unknown-is-sent-again-at-once", RESULTS, "return .unknown(outcome.words)", "return .notSent(outcome.words)")
 START_TOKENS = "Registry/Devices/StartTokenRows+Answers.swift"
-starts.string("older-start-token-dies", START_TOKENS, "t.registered_at > 'epoch'", "t.registered_at < 'epoch'")
+starts.string("older-start-token-dies", START_TOKENS, "t.registered_at", "'-infinity'::timestamptz")
 starts.query("other-start-token-dies", START_TOKENS, " AND t.token = r.token", "")
 starts.query("who-is-owed-nothing-is-in-a-hurry", "Cards/Reports/StoredCard.swift", " AND (s.leaving OR least(s.known_revision, s.confirmed_revision) < a.revision)", "")
 starts.string("unsent-start-tells-its-revision", "Cards/Reports/ReportedStarts.swift", "(s.attempts > 0 AND s.claimed_at", "(true OR s.claimed_at")
@@ -238,15 +238,16 @@ EXCEPTIONS = "Cards/Answers/PushExceptions.swift"
 failures.expression("one-refusal-is-all", EXCEPTIONS, "accepted == 0 && refused.count > 1", "accepted == 0 && refused.count > 0")
 failures.expression("dead-tokens-are-a-common-failure", EXCEPTIONS, "isAboutTokens ? nil : refused.first?.outcome.words", "refused.first?.outcome.words")
 failures.statement("rejected-dies", EXCEPTIONS, "rejected.append((place, outcome))", "dead.append((place, outcome, nil, delay))")
-failures.query("older-token-lives", EXCEPTIONS, "s.registered_at > 'epoch'", "s.registered_at < 'epoch'")
+failures.string("older-token-lives", EXCEPTIONS, "\\(reportedAt) > 'epoch'", "\\(reportedAt) < 'epoch'")
 failures.query("new-token-dies", EXCEPTIONS, " AND s.update_token = d.token", "",
                at="AS d(device_key, token, reason, dead_at, delay, heard)\n            WHERE s.activity_key = \\(activityKey) AND s.device_key = d.device_key AND s.update_token = d.token")
 failures.query("new-token-is-rejected", EXCEPTIONS, " AND s.update_token = d.token", "",
                at="AS d(device_key, token, reason, heard)\n        WHERE s.activity_key = \\(activityKey) AND s.device_key = d.device_key AND s.update_token = d.token")
 DEVICE_TOKENS = "Registry/Devices/DeviceTokens.swift"
-failures.string("younger-device-token-dies", DEVICE_TOKENS, "> 'epoch'", "< 'epoch'")
+failures.string("younger-device-token-dies", DEVICE_TOKENS, "coalesce(d.token_registered_at, d.updated_at)", "'-infinity'::timestamptz")
 failures.string("any-report-renews-the-device-token", DEVICE_TOKENS, "coalesce(d.token_registered_at, d.updated_at)", "d.updated_at")
-failures.string("device-token-is-contradicted-for-ever", DEVICE_TOKENS, "AND d.token_contradictions <", "AND -1 <")
+failures.string("device-token-is-contradicted-for-ever", DEVICE_TOKENS, "d.token_contradictions", "-1",
+                at='contradictions: "d.token_contradictions"')
 failures.query("rejected-device-token-dies", DEVICE_TOKENS, "r.is_dead AND NOT ", "NOT ")
 failures.string("rejected-device-token-is-used", "Cards/UsableToken.swift", "d.token_rejected_at IS NULL", "true")
 failures.query("waiting-push-to-a-rejected-token-leaves", "DeliveryStore/Pushes/QueuedPush.swift", "WHEN own.is_rejected", "WHEN false")
