@@ -340,7 +340,7 @@ package struct ReportRows {
                 CROSS JOIN LATERAL (
                     SELECT NOT is_other AND \(unescaped: WatchedCard.isExpired) AS is_over,
                            is_other OR \(unescaped: Self.isOrWasPending) AS ages_anew,
-                           NOT is_other AND s.mode = 'channel' AND s.state IN ('riding', 'due')
+                           NOT is_other AND \(unescaped: CardStanding.listens("s"))
                                AND \(!kind.isNews) AND \(unescaped: Self.isAsBegunAsBefore) AS is_same
                 ) AS report
             )
