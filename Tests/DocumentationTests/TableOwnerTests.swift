@@ -39,8 +39,8 @@ struct TableOwnerTests {
         (#"mode = 'token' AND \S*state = '(riding|due)'"#, ["Store/Fragments/CardStanding.swift"]),
         (#"mode = 'channel' AND \S*state "#, ["Store/Fragments/CardStanding.swift"]),
         (#"ended_at < clock_timestamp"#, ["Store/Fragments/CardLife.swift"]),
-        (#"sent_with_ring AND"#, ["Store/Fragments/SentChange.swift"]),
-        (#"min_interval_seconds\) \*"#, ["Store/Fragments/HeldChange.swift"]),
+        (#"sent_with_ring AND"#, ["Store/Segments/SentChange.swift"]),
+        (#"min_interval_seconds\) \*"#, ["Store/Segments/HeldChange.swift"]),
         // What becomes of a channel.
         (#"lost_at IS NULL"#, ["Store/Fragments/ChannelStanding.swift"]),
         (#"IN \('ready', 'deleting'\)|IN \('deleted', 'lost'\)"#, ["Store/Fragments/ChannelStanding.swift"]),
