@@ -42,7 +42,7 @@ struct TableOwnerTests {
         (#"sent_with_ring AND"#, ["Store/Segments/SentChange.swift"]),
         (#"min_interval_seconds\) \*"#, ["Store/Segments/HeldChange.swift"]),
         // What becomes of a channel.
-        (#"lost_at IS NULL"#, ["Store/Fragments/ChannelStanding.swift"]),
+        (#"lost_at (IS NULL|(DESC )?NULLS)"#, ["Store/Fragments/ChannelStanding.swift"]),
         (#"IN \('ready', 'deleting'\)|IN \('deleted', 'lost'\)"#, ["Store/Fragments/ChannelStanding.swift"]),
         // Who works, and what is left to do.
         (#"lease_daemon"#, ["Store/Segments/"]),

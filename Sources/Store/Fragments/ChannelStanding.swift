@@ -3,6 +3,9 @@ package enum ChannelStanding {
     /// The condition that the channel serves its activity. One that Apple has lost serves none, and has a successor.
     package static func serves(_ c: String) -> String { "\(c).lost_at IS NULL" }
 
+    /// An order of the channels of an activity: first the one that serves it, then the one that was lost last.
+    package static func servingFirst(_ c: String) -> String { "\(c).lost_at DESC NULLS FIRST" }
+
     /// The condition that the channel serves its activity and that Apple has it: broadcasts reach the phones that listen.
     package static func isReady(_ c: String) -> String { "(\(c).state = 'ready' AND \(serves(c)))" }
 
