@@ -421,8 +421,8 @@ let package = Package(
         .testTarget(
             name: "StoreTests",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "JSON", "Orchestrator",
-                "OrchestratorTestSupport", "Postgres", "Store", "TestSupport", "Webhooks", logging,
+                "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "Intake", "JSON", "Orchestrator",
+                "OrchestratorTestSupport", "Postgres", "Registry", "Store", "TestSupport", "Webhooks", logging,
             ]
         ),
         .testTarget(

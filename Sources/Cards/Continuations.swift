@@ -40,19 +40,16 @@ package enum Continuations {
     /// its token is revived.
     static func mayBegin(_ card: String) -> String {
         """
-        (\(card).mode = 'token' AND \(card).state IN ('riding', 'due', 'withheld', 'rejected') AND NOT \(card).leaving
+        (\(CardStanding.takesStates(card)) AND NOT \(card).leaving
          AND \(card).activitykit_id IS NOT NULL AND \(card).pending_since IS NULL)
         """
     }
-
-    /// After so many hours a new card is to continue a card, by the policy `p`; null: never.
-    package static let hours = "\(StoredJSON.text(at: "{continue_after_hours}", of: "p.policy"))::integer"
 
     /// The condition that a start continues the card: that was begun, and the card is certainly not gone. APNs accepted
     /// what it was sent, so it is back on its ring.
     package static func isBegun(_ card: String) -> String {
         """
-        (\(card).mode = 'token' AND \(card).state = 'riding' AND NOT \(card).leaving AND EXISTS (
+        (\(CardStanding.rides(card)) AND NOT \(card).leaving AND EXISTS (
             SELECT FROM continuations AS k
             WHERE k.activity_key = \(card).activity_key AND k.device_key = \(card).device_key
               AND k.activitykit_id = \(card).activitykit_id AND NOT k.handed_over OFFSET 0))
@@ -160,7 +157,7 @@ package enum Continuations {
                 known_revision = \(unescaped: SegmentRows.sentOnRing),
                 heard_revision = greatest(s.heard_revision, \(unescaped: SegmentRows.heardOnRing))
             WHERE s.activity_key = \(activityKey) AND s.device_key = ANY(\(cards.map(\.deviceKey)))
-              AND s.mode = 'token' AND s.state = 'riding'
+              AND \(unescaped: CardStanding.rides("s"))
             """
         }
     }
@@ -185,7 +182,7 @@ package enum Continuations {
                 SELECT policy FROM activity_types WHERE bundle_id = a.bundle_id AND type_name = a.type_name OFFSET 0
             ) AS p ON true
             WHERE a.state = 'live' AND \(unescaped: mayBegin("s"))
-              AND s.started_at <= clock_timestamp() - \(unescaped: hours) * interval '1 hour'
+              AND s.started_at <= clock_timestamp() - \(unescaped: StoredPolicy.continueAfter("p"))
         ), held AS MATERIALIZED (
             SELECT s.activity_key, s.device_key
             FROM cards AS c JOIN subscriptions AS s ON \(unescaped: Query.byKey("s", "c", "activity_key", "device_key"))

@@ -1,3 +1,5 @@
+import Store
+
 /// Cards that are served by their own rows, beside the ring (``CatchUpTurn``).
 ///
 /// All cards of a ring can be due at once, and those of other rings can be due before them. So no condition reads all
@@ -25,11 +27,31 @@ package enum DueCards {
             CASE WHEN \(areMany) THEN clock_timestamp() + interval '1 second' END)
         """
 
+    /// An SQL condition: no card of the activity `a` is owed a push of its own.
+    package static let noneOnRings = none(CardStanding.isServedApart("d"))
+
+    /// An SQL condition: no card of the activity `a` is owed a broadcast.
+    package static let noneOnChannel = none(CardStanding.isOwedBroadcast("d"))
+
+    /// Looks at one entry of the index, the first from the activity on. In a condition on the activity alone, the
+    /// planner would expect to find one soon. If a large activity has nearly all cards of the database, it would read
+    /// the whole table.
+    ///
+    /// It does not look beyond the activity, either. Behind it may be the entries of a million cards that a large
+    /// activity has just moved. They are skipped one by one until the table is vacuumed.
+    private static func none(_ isDue: String) -> String {
+        """
+        (SELECT d.activity_key FROM subscriptions AS d
+         WHERE d.activity_key >= a.activity_key AND d.activity_key <= a.activity_key AND \(isDue)
+         ORDER BY d.activity_key, d.mode, d.due_at LIMIT 1) IS DISTINCT FROM a.activity_key
+        """
+    }
+
     /// How many cards of the activity are looked at in the order of their times.
     private static let reach = 100
 
     private static let due = """
-        FROM subscriptions AS d WHERE d.activity_key = s.activity_key AND d.mode = 'token' AND d.state = 'due'
+        FROM subscriptions AS d WHERE d.activity_key = s.activity_key AND \(CardStanding.isServedApart("d"))
         ORDER BY d.due_at
         """
     private static let first = "(SELECT d.due_at, d.device_key \(due) LIMIT \(reach)) AS e"

@@ -1,4 +1,3 @@
-import APITypes
 package import ActivityModel
 package import Postgres
 package import Store
@@ -30,7 +29,7 @@ package struct PendingCards: Sendable {
             SELECT true FROM subscriptions AS d
             WHERE (d.activity_key, d.mode, d.device_key) > (s.activity_key, 'token', s.after_key)
               AND (d.activity_key, d.mode, d.device_key) <= (s.activity_key, 'token', s.through_key)
-              AND d.state = 'withheld' AND d.reason = '\(WithheldReason.pending)'
+              AND \(CardStanding.waitsToBegin("d"))
             ORDER BY d.activity_key, d.mode, d.device_key LIMIT 1
         ), false)
         """
@@ -48,10 +47,10 @@ package struct PendingCards: Sendable {
         WITH waiting AS MATERIALIZED (
             SELECT activity_key, device_key FROM subscriptions
             WHERE activity_key = \(activityKey) AND device_key = ANY(ARRAY(
-                SELECT device_key FROM subscriptions
+                SELECT device_key FROM subscriptions AS s
                 WHERE (activity_key, mode, device_key) > (\(activityKey), 'token', \(range.after))
                   AND (activity_key, mode, device_key) <= (\(activityKey), 'token', \(range.through))
-                  AND state = 'withheld' AND reason = '\(unescaped: WithheldReason.pending)'
+                  AND \(unescaped: CardStanding.waitsToBegin("s"))
                 ORDER BY activity_key, mode, device_key LIMIT \(pageSize)
             ))
             ORDER BY device_key FOR NO KEY UPDATE
@@ -61,7 +60,7 @@ package struct PendingCards: Sendable {
             heard_revision = greatest(s.heard_revision, \(newest))
         FROM waiting AS w
         WHERE \(unescaped: Query.byKey("s", "w", "activity_key", "device_key"))
-          AND s.state = 'withheld' AND s.reason = '\(unescaped: WithheldReason.pending)'
+          AND \(unescaped: CardStanding.waitsToBegin("s"))
         """
     }
 }

@@ -15,7 +15,7 @@ struct ChannelCards: Sendable {
         while true {
             let rows = try await database.query(
                 """
-                SELECT count(*) FILTER (WHERE mode = 'channel' AND state IN ('riding', 'due')), count(*), max(device_key)
+                SELECT count(*) FILTER (WHERE \(unescaped: CardStanding.listens("stretch"))), count(*), max(device_key)
                 FROM (
                     SELECT s.device_key, s.mode, s.state FROM subscriptions AS s
                     WHERE s.activity_key = (SELECT activity_key FROM channels WHERE channel_id = \(id.rawValue)::uuid)
@@ -58,7 +58,7 @@ struct ChannelCards: Sendable {
                 SELECT s.activity_key, s.device_key FROM subscriptions AS s
                 WHERE s.activity_key = (SELECT activity_key FROM lost)
                   AND s.device_key = ANY (ARRAY(SELECT device_key FROM stretch))
-                  AND s.mode = 'channel' AND s.state IN ('riding', 'due')
+                  AND \(unescaped: CardStanding.listens("s"))
                   AND s.registered_at < (SELECT lost_at FROM lost)
                 ORDER BY s.device_key FOR NO KEY UPDATE
             ), ended AS (

@@ -1,6 +1,7 @@
 import APITypes
 import Metrics
 import Postgres
+import Store
 import Synchronization
 
 /// How many channels there are, for the operators' metrics: the same from every daemon, as it comes from the tables.
@@ -25,7 +26,8 @@ final class ChannelGauges: Sendable {
             """
             SELECT s.bundle_id, s.environment::text, s.at_apple,
                    (SELECT count(*) FROM channels AS c
-                    WHERE c.bundle_id = s.bundle_id AND c.environment = s.environment AND c.state IN ('ready', 'deleting')),
+                    WHERE c.bundle_id = s.bundle_id AND c.environment = s.environment
+                      AND \(unescaped: ChannelStanding.isAtApple("c"))),
                    (SELECT count(*) FROM unknown_channels AS u
                     WHERE u.bundle_id = s.bundle_id AND u.environment = s.environment)
             FROM channel_sweeps AS s

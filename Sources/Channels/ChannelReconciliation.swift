@@ -178,8 +178,8 @@ struct ChannelReconciliation: Sendable {
         case .deleteAgain(let record):
             _ = try await room.database.pipeline([
                 """
-                UPDATE channels SET state = 'deleting', deleted_at = NULL, delete_at = clock_timestamp()
-                WHERE channel_id = \(record.id.rawValue)::uuid AND state IN ('deleted', 'lost')
+                UPDATE channels AS c SET state = 'deleting', deleted_at = NULL, delete_at = clock_timestamp()
+                WHERE channel_id = \(record.id.rawValue)::uuid AND \(unescaped: ChannelStanding.isGone("c"))
                 """,
                 EventRows.insertion([.channelReclaimed(record.apnsID, of: subject)]),
             ])
@@ -231,7 +231,7 @@ struct ChannelRecords: Sendable {
             FROM channels AS c LEFT JOIN activities AS a USING (activity_key)
             WHERE c.bundle_id = \(place.app) AND c.environment = \(place.environment)::apns_environment
               AND c.apns_channel_id IS NOT NULL
-              AND (c.state IN ('ready', 'deleting') OR c.apns_channel_id = ANY(\(listed.map(\.rawValue))))
+              AND (\(unescaped: ChannelStanding.isAtApple("c")) OR c.apns_channel_id = ANY(\(listed.map(\.rawValue))))
             ORDER BY c.created_at, c.channel_id
             """,
             """

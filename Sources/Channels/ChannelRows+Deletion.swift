@@ -1,4 +1,12 @@
+import Store
+
 extension ChannelRows {
+    /// The condition that Apple's list, too, has forgotten the channel `c`. The list may show a channel for a while after
+    /// it is gone; then it is deleted once more.
+    package static let isForgotten = """
+        (\(ChannelStanding.isGone("c")) AND coalesce(c.deleted_at, c.lost_at) < now() - interval '24 hours')
+        """
+
     /// A part of a statement: it deletes channels of activities that are about to be deleted.
     ///
     /// - Parameters:

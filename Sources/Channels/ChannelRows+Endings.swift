@@ -1,5 +1,6 @@
 package import ActivityModel
 package import Postgres
+import Store
 
 extension ChannelRows {
     /// The statement for a channel that has broadcast the end: it is deleted when the `grace` is over. Phones that may
@@ -15,8 +16,8 @@ extension ChannelRows {
     /// The statement for an activity that no phone can show any more: its channel is deleted now.
     package static func deletion(ofPast activityKey: Int64) -> Query {
         """
-        UPDATE channels SET delete_at = clock_timestamp()
-        WHERE activity_key = \(activityKey) AND state = 'ready' AND delete_at IS NULL
+        UPDATE channels AS c SET delete_at = clock_timestamp()
+        WHERE activity_key = \(activityKey) AND \(unescaped: ChannelStanding.isReady("c")) AND delete_at IS NULL
         """
     }
 }

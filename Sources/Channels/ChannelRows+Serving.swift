@@ -7,8 +7,8 @@ extension ChannelRows {
     /// The statement that reads the channels which serve activities, for ``serving(_:)``.
     package static func serving(_ activityKeys: [Int64]) -> Query {
         """
-        SELECT activity_key, coalesce(apns_channel_id, '') FROM channels
-        WHERE activity_key = ANY(\(activityKeys)) AND lost_at IS NULL
+        SELECT activity_key, coalesce(apns_channel_id, '') FROM channels AS c
+        WHERE activity_key = ANY(\(activityKeys)) AND \(unescaped: ChannelStanding.serves("c"))
         """
     }
 
@@ -28,8 +28,8 @@ package struct ServingChannel: Sendable {
     package static func read(of activityKey: Int64, on connection: PostgresConnection) async throws -> ServingChannel? {
         let rows = try await connection.query(
             """
-            SELECT apns_channel_id, storage::text FROM channels
-            WHERE activity_key = \(activityKey) AND lost_at IS NULL
+            SELECT apns_channel_id, storage::text FROM channels AS c
+            WHERE activity_key = \(activityKey) AND \(unescaped: ChannelStanding.serves("c"))
             """
         )
         guard let (apnsID, storage) = try rows.first(as: (String?, String).self) else { return nil }

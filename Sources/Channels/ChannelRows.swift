@@ -33,7 +33,8 @@ package enum ChannelRows {
                    w.activity_key
             FROM unnest(\(activityKeys)) AS w(activity_key)
             WHERE NOT EXISTS (
-                SELECT FROM channels AS c WHERE c.activity_key = w.activity_key AND c.lost_at IS NULL OFFSET 0
+                SELECT FROM channels AS c
+                WHERE c.activity_key = w.activity_key AND \(unescaped: ChannelStanding.serves("c")) OFFSET 0
             )
             """,
         ]
@@ -130,7 +131,7 @@ package enum ChannelRows {
     package static let mayStart = """
         (a.delivery = 'tokens' OR EXISTS (
             SELECT FROM channels AS c
-            WHERE c.activity_key = a.activity_key AND (c.state = 'ready'
+            WHERE c.activity_key = a.activity_key AND (\(ChannelStanding.isReady("c"))
                 OR (a.delivery = 'hybrid' AND c.state = 'creating' AND c.reason IS NOT NULL
                     AND a.started_at < clock_timestamp() - interval '30 seconds'))
         ))

@@ -130,8 +130,8 @@ struct ChannelSweeper: Service, CustomStringConvertible {
         let rows = try await room.database.query(
             """
             WITH due AS MATERIALIZED (
-                SELECT channel_id FROM channels
-                WHERE delete_at <= now() AND state IN ('ready', 'deleting')
+                SELECT channel_id FROM channels AS c
+                WHERE delete_at <= now() AND \(unescaped: ChannelStanding.awaitsDeletion("c"))
                 ORDER BY delete_at LIMIT \(Self.batchSize) FOR NO KEY UPDATE SKIP LOCKED
             )
             UPDATE channels AS c SET state = 'deleting', delete_at = clock_timestamp() + \(Self.lease)
@@ -186,11 +186,11 @@ struct ChannelSweeper: Service, CustomStringConvertible {
             _ = try await room.database.execute(
                 """
                 WITH late AS MATERIALIZED (
-                    SELECT channel_id FROM channels
+                    SELECT channel_id FROM channels AS c
                     WHERE (channel_id = ANY(\(channels.map(\.id.rawValue))::uuid[]) AND state = 'deleting')
                        OR (\(andAllDue) AND bundle_id = \(first.app.rawValue)
                            AND environment = \(first.environment.rawValue)::apns_environment
-                           AND delete_at <= now() AND state IN ('ready', 'deleting'))
+                           AND delete_at <= now() AND \(unescaped: ChannelStanding.awaitsDeletion("c")))
                     ORDER BY channel_id FOR NO KEY UPDATE
                 )
                 UPDATE channels AS c

@@ -161,7 +161,8 @@ extension Channels {
             let claimed = try await connection.execute(
                 """
                 UPDATE channels AS c SET state = 'deleting', delete_at = clock_timestamp()
-                WHERE c.bundle_id = \(app.rawValue) AND c.channel_id = \(id.rawValue)::uuid AND c.state IN ('ready', 'deleting')
+                WHERE c.bundle_id = \(app.rawValue) AND c.channel_id = \(id.rawValue)::uuid
+                  AND \(unescaped: ChannelStanding.isAtApple("c"))
                   AND (c.activity_key IS NULL
                        OR EXISTS (SELECT FROM activities AS a WHERE a.activity_key = c.activity_key AND a.state = 'ended'))
                 """

@@ -89,7 +89,7 @@ extension WorkFacts {
             [
                 // Of segments there are as many as of activities for a month; what is leased stays due meanwhile.
                 """
-                SELECT count(*) FILTER (WHERE s.lease_until > clock_timestamp()),
+                SELECT count(*) FILTER (WHERE \(unescaped: SegmentRows.isLeased("s"))),
                        count(*) FILTER (WHERE s.lease_until < clock_timestamp() - interval '2 seconds'
                                           AND s.due_at < clock_timestamp()),
                        coalesce(max(extract(epoch FROM clock_timestamp() - greatest(s.due_at, s.lease_until)))
@@ -108,7 +108,7 @@ extension WorkFacts {
                 """,
                 """
                 SELECT coalesce(max(extract(epoch FROM clock_timestamp() - c.delete_at)), 0)::float8 FROM channels AS c
-                WHERE c.delete_at < clock_timestamp() AND c.state IN ('ready', 'deleting')
+                WHERE c.delete_at < clock_timestamp() AND \(unescaped: ChannelStanding.awaitsDeletion("c"))
                   AND (\(app)::text IS NULL OR c.bundle_id = \(app))
                 """,
                 """
@@ -118,11 +118,11 @@ extension WorkFacts {
                 """
                 SELECT coalesce(max(extract(epoch FROM clock_timestamp() - at)), 0)::float8 FROM (
                     SELECT at FROM events AS e
-                    WHERE e.transaction_id >= pg_snapshot_xmin(pg_current_snapshot())
+                    WHERE e.transaction_id >= \(unescaped: EventOrder.bound)
                       AND (\(app)::text IS NULL OR e.bundle_id = \(app))
                     UNION ALL
                     SELECT c.accepted_at FROM changes AS c JOIN activities AS a USING (activity_key)
-                    WHERE c.transaction_id >= pg_snapshot_xmin(pg_current_snapshot())
+                    WHERE c.transaction_id >= \(unescaped: EventOrder.bound)
                       AND (\(app)::text IS NULL OR a.bundle_id = \(app))
                 ) AS withheld (at)
                 """,

@@ -55,7 +55,7 @@ struct PlainBroadcastTests {
     private func sentRevisions(_ world: World) async throws -> [Int64] {
         try await world.database.query(
             """
-            SELECT revision FROM changes AS c WHERE \(unescaped: ChangeStore.isSent("c")) AND revision > 1
+            SELECT revision FROM changes AS c WHERE \(unescaped: SentChange.isSent("c")) AND revision > 1
             ORDER BY activity_key
             """
         )

@@ -33,6 +33,30 @@ struct TableOwnerTests {
 
     private static let verbs = ["INSERT INTO ", "UPDATE ", "DELETE FROM ", "copyIn(into: ", "ActivityPart(table: "]
 
+    /// Rules about what columns mean: how each begins, as a regular expression, and the files or rooms where it may stand.
+    private static let meanings: [(text: String, places: [String])] = [
+        // What reaches a card.
+        (#"mode = 'token' AND \S*state = '(riding|due)'"#, ["Store/Fragments/CardStanding.swift"]),
+        (#"mode = 'channel' AND \S*state "#, ["Store/Fragments/CardStanding.swift"]),
+        (#"ended_at < clock_timestamp"#, ["Store/Fragments/CardLife.swift"]),
+        (#"sent_with_ring AND"#, ["Store/Segments/SentChange.swift"]),
+        (#"min_interval_seconds\) \*"#, ["Store/Segments/HeldChange.swift"]),
+        // What becomes of a channel.
+        (#"lost_at (IS NULL|(DESC )?NULLS)"#, ["Store/Fragments/ChannelStanding.swift"]),
+        (#"IN \('ready', 'deleting'\)|IN \('deleted', 'lost'\)"#, ["Store/Fragments/ChannelStanding.swift"]),
+        // Who works, and what is left to do.
+        (#"lease_daemon"#, ["Store/Segments/"]),
+        (#"is_settled AND|NOT \S*is_settled"#, ["Cards/Versions/CardVersions.swift"]),
+        (#"pg_snapshot_xm(in|ax)"#, ["Store/Events/EventOrder.swift"]),
+        // Whom a start reaches, and by what policy.
+        (#"of: "\S*policy""#, ["Store/Fragments/StoredPolicy.swift"]),
+        (#"\{audience,"#, ["Store/Fragments/StartAudience.swift"]),
+        (#"claimed_at > now"#, ["Cards/Starts/StartRows+Spending.swift"]),
+        // Tokens that APNs rejected or knows as dead.
+        (#"suspect_from"#, ["Store/Fragments/", "DeliveryStore/"]),
+        (#"contradictions\)? <"#, ["Cards/Answers/PushExceptions.swift"]),
+    ]
+
     private static func target(of file: String) -> String { String(file.split(separator: "/")[1]) }
 
     /// What the statements in a file write, comments left out: names, or the beginning of an interpolation.
@@ -82,6 +106,25 @@ struct TableOwnerTests {
         for file in Document.files(in: "Sources", ending: ".swift") where !Self.unnamed.contains(file) {
             let isNamed = try !Self.written(in: file).contains("\\(")
             #expect(isNamed, "\(file) writes a table whose name is not in the statement")
+        }
+    }
+
+    @Test("A rule about what columns mean stands in one place, as text of SQL that others insert")
+    func rules() throws {
+        // The record writes no table, and reads all.
+        let rooms = try ["Record"] + Self.doors.get().keys
+        let texts = try rooms.flatMap { Document.files(in: "Sources/\($0)", ending: ".swift") }.map { file in
+            let lines = try Document(path: file).text().split(separator: "\n")
+            return (file: file, text: lines.filter { $0.firstMatch(of: /^ *\/\//) == nil }.joined(separator: "\n"))
+        }
+        for (text, places) in Self.meanings {
+            let rule = try Regex(text)
+            let files = texts.filter { $0.text.contains(rule) }.map { $0.file }
+            #expect(!files.isEmpty, "\(text) stands nowhere")
+            for file in files {
+                let mayStand = places.contains { file.hasPrefix("Sources/\($0)") }
+                #expect(mayStand, "\(file) has \(text), which is a rule of \(places)")
+            }
         }
     }
 

@@ -61,6 +61,24 @@ struct PeopleTests {
         }
     }
 
+    @Test("The starts of today count the card that a new one continued, too")
+    func continued() async throws {
+        try await withWorld(policy: { $0.continueAfterHours = 2 }) { world in
+            try await world.register("phone", token: "5a01", user: "ada")
+            try await world.start(to: World.devices("phone"))
+            try await world.settle()
+            try await world.follow("phone", token: "aa01", known: 1, generation: 7, card: "A")
+            try await world.settle()
+            try await world.pass(7_201)
+            while try await world.watchCards() > 0 {}
+            try await world.settle()
+            try await world.pass(11)
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "5a01").count == 2)
+            #expect(try await world.orchestrator.user(world.app, Self.ada).sentToday.starts == 2)
+        }
+    }
+
     @Test("The timeline of a user has the entries of the user's devices, and those of the activity")
     func timeline() async throws {
         try await withWorld { world in

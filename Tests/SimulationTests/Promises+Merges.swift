@@ -1,5 +1,6 @@
 import ActivityModel
 import Postgres
+import Store
 import TestSupport
 
 @testable import APNSTransport
@@ -11,7 +12,7 @@ extension Universe {
         let rows = try await clock.database.query(
             """
             SELECT a.activity_id, c.revision, (c.content_state->>'score')::bigint AS score, c.kind::text,
-                   c.merged_into, c.is_sent, \(unescaped: ChangeStore.isSent("c")) AS counts_as_sent
+                   c.merged_into, c.is_sent, \(unescaped: SentChange.isSent("c")) AS counts_as_sent
             FROM changes AS c JOIN activities AS a USING (activity_key)
             """
         )

@@ -1,8 +1,10 @@
 import APITypes
 import ActivityModel
+import Intake
 import JSON
 import OrchestratorTestSupport
 import Postgres
+import Registry
 import TestSupport
 import Testing
 
@@ -38,6 +40,30 @@ struct StoredNULTests {
             #expect(
                 try await problem { _ = try await world.orchestrator.device(world.app, DeviceID(stored: "d1")) } != nil
             )
+        }
+    }
+
+    @Test("A phone that was offline until after the end reports its card by a ticket")
+    func ticket() async throws {
+        try await withWorld { world in
+            try await world.start(to: Audience(users: [UserID(stored: "u1")]))
+            try await world.end()
+            try await world.settle()
+            try await poison(world)
+            func report(of user: String) async throws {
+                let ticket = TicketGrant(
+                    app: world.app,
+                    environment: .production,
+                    device: DeviceID(stored: "d1"),
+                    user: UserID(stored: user),
+                    expiresAt: 4_000_000_000
+                )
+                let request = try ticket.admit(SubscriptionRequest(.updateToken(try #require(PushToken(hex: "aa01")))))
+                let final = ActivityID(stored: "final")
+                _ = try await world.orchestrator.intake.subscribe(world.app, final, ticket.device, request, by: ticket)
+            }
+            #expect(try await problem { try await report(of: "u2") }?.code == "ticket_forbidden")
+            try await report(of: "u1")
         }
     }
 

@@ -143,6 +143,21 @@ package struct PushExceptions: Sendable {
     /// APNs until the next report: a clock may be wrong, or the app may report a token that is gone.
     package static let mostContradictions = 3
 
+    /// The condition that the app has reported a token since APNs knew it as dead, and that this has not happened too
+    /// often. Then pushes to it are tried again. The arguments are SQL expressions; `diedAt` is in milliseconds.
+    package static func isContradicted(reportedAt: String, contradictions: String, diedAt: String) -> String {
+        """
+        (coalesce(\(reportedAt) > 'epoch'::timestamptz + \(diedAt) * interval '1 millisecond', false)
+         AND \(contradictions) < \(mostContradictions))
+        """
+    }
+
+    private static let isAlive = isContradicted(
+        reportedAt: "s.registered_at",
+        contradictions: "s.contradictions",
+        diedAt: "d.dead_at"
+    )
+
     /// If the app reported a token after APNs knew it as dead, the token is retried instead. It gets no alert that it
     /// has heard, and not for ever.
     private func death(of dead: [(Recipient, PushOutcome, Int64?, delay: Duration)]) -> Query {
@@ -152,8 +167,7 @@ package struct PushExceptions: Sendable {
             SET (state, due_at) = (
                     SELECT CASE WHEN alive THEN 'due'::subscription_state ELSE 'dead' END,
                            CASE WHEN alive THEN clock_timestamp() + d.delay END
-                    FROM (SELECT coalesce(s.registered_at > 'epoch'::timestamptz + d.dead_at * interval '1 millisecond', false)
-                          AND s.contradictions < \(Self.mostContradictions) AS alive) AS verdict
+                    FROM (SELECT \(unescaped: Self.isAlive) AS alive) AS verdict
                 ),
                 contradictions = least(s.contradictions + 1, 1000),
                 reason = d.reason, heard_revision = greatest(s.heard_revision, d.heard),

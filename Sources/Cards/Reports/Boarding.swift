@@ -27,7 +27,7 @@ package enum Boarding {
             ) AS s
             JOIN activities AS a ON a.activity_key = s.activity_key
             JOIN segments AS g ON \(unescaped: SegmentRows.isRing(of: "s"))
-            WHERE s.mode = 'token' AND s.state = 'due' AND NOT s.leaving AND a.state = 'live'
+            WHERE \(unescaped: CardStanding.isServedApart("s")) AND NOT s.leaving AND a.state = 'live'
               AND least(s.known_revision, s.confirmed_revision) >= greatest(a.revision, g.completed_revision)
               AND g.lease_owner IS NULL AND (g.due_at IS NULL OR g.due_at > clock_timestamp())
             FOR NO KEY UPDATE OF g SKIP LOCKED

@@ -138,7 +138,7 @@ package struct ReportRows {
                greatest(a.revision - CASE WHEN known.revision > 0 THEN 1 ELSE 0 END, known.revision),
                CASE WHEN NOT card.is_held THEN clock_timestamp() END, CASE WHEN \(kind.isPending) THEN clock_timestamp() END,
                r.activitykit_id, clock_timestamp(), card.started_at, card.started_at + CASE WHEN \(kind.isPending)
-                   THEN \(lifetime) ELSE least(\(lifetime), \(unescaped: Continuations.hours) * interval '1 hour') END,
+                   THEN \(lifetime) ELSE least(\(lifetime), \(unescaped: StoredPolicy.continueAfter("p"))) END,
                r.leaving OR \(unescaped: Continuations.isLeaving("d.device_key"))
         FROM unnest(
             \(activityKeys), \(deviceKeys), \(tokens), \(generations), \(revisions), \(startTimes), \(activityKitIDs),
@@ -152,8 +152,7 @@ package struct ReportRows {
         CROSS JOIN LATERAL (
             SELECT coalesce(CASE WHEN NOT \(kind.isPending) THEN r.started_at END, clock_timestamp()) AS started_at,
                    \(kind.isPending) AND NOT r.leaving AND a.state <> 'ended'
-                       AND \(unescaped: StoredJSON.text(at: "{pending_updates}", of: "p.policy"))
-                           IS DISTINCT FROM '\(unescaped: PendingUpdates.pass.rawValue)' AS is_held
+                       AND \(unescaped: StoredPolicy.holdsPending("p")) AS is_held
         ) AS card
         \(unescaped: Self.known)
         WHERE NOT \(unescaped: Continuations.isOfPastCard)
@@ -245,8 +244,7 @@ package struct ReportRows {
     /// How long after its claim the start of the card `s` may have reached the phone: APNs keeps it so long. The card began
     /// then, at the latest.
     private static let journey = """
-        (SELECT coalesce(\(StoredJSON.text(at: "{expiration_seconds,start}", of: "p.policy"))::float8, \(Policy().expiration.start))
-             * interval '1 second'
+        (SELECT \(StoredPolicy.startExpiration("p"))
          FROM activities AS a JOIN activity_types AS p USING (bundle_id, type_name) WHERE a.activity_key = s.activity_key)
         """
 
@@ -342,7 +340,7 @@ package struct ReportRows {
                 CROSS JOIN LATERAL (
                     SELECT NOT is_other AND \(unescaped: WatchedCard.isExpired) AS is_over,
                            is_other OR \(unescaped: Self.isOrWasPending) AS ages_anew,
-                           NOT is_other AND s.mode = 'channel' AND s.state IN ('riding', 'due')
+                           NOT is_other AND \(unescaped: CardStanding.listens("s"))
                                AND \(!kind.isNews) AND \(unescaped: Self.isAsBegunAsBefore) AS is_same
                 ) AS report
             )

@@ -104,9 +104,9 @@ package struct ReportedStarts {
     /// is the start before the report.
     private static let endsOnUnfollow = """
         ((r.state = 'cancelled'
-          OR EXISTS (SELECT FROM audience_topics AS m WHERE m.activity_key = s.activity_key OFFSET 0))
+          OR \(TopicFollowing.isAsked(by: "s.activity_key")))
          AND coalesce((
-             SELECT \(StoredJSON.text(at: "{on_unfollow}", of: "p.policy")) = '\(OnUnfollow.end.rawValue)'
+             SELECT \(StoredPolicy.endsOnUnfollow("p"))
              FROM activities AS a JOIN activity_types AS p USING (bundle_id, type_name)
              WHERE a.activity_key = s.activity_key
          ), false))
@@ -153,7 +153,7 @@ package struct ReportedStarts {
                         THEN c.leaving AND r.was_sent AND \(unescaped: Self.isContinued)
                     WHEN c.state IS NOT NULL THEN c.leaving AND r.was_cancelled
                     WHEN NOT r.was_sent OR (r.was_cancelled AND r.is_own) THEN false
-                    ELSE EXISTS (SELECT FROM audience_topics AS m WHERE m.activity_key = a.activity_key OFFSET 0)
+                    ELSE \(unescaped: TopicFollowing.isAsked(by: "a.activity_key"))
                         AND NOT \(unescaped: AudienceCoverage.condition)
                     END
             )

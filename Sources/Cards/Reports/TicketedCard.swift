@@ -50,8 +50,8 @@ package struct TicketedCard: Sendable {
                                    WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key OFFSET 0))
                       OFFSET 0)
            OR CASE WHEN a.state = 'ended' THEN
-               coalesce((a.start_body #> '{audience,devices}')::jsonb ? r.device_id, false)
-               OR coalesce((a.start_body #> '{audience,users}')::jsonb ? r.user_id, false)
+               coalesce(\(unescaped: StartAudience.named("devices", in: "a.start_body")) ? r.device_id, false)
+               OR coalesce(\(unescaped: StartAudience.named("users", in: "a.start_body")) ? r.user_id, false)
            END
         """
     }

@@ -82,8 +82,8 @@ extension RingSlice {
     ) -> Query {
         """
         SELECT device_key, update_token, failures, frequent, coalesce(known_revision < \(alert), false)
-        FROM subscriptions
-        WHERE activity_key = \(activityKey) AND mode = 'token' AND state = 'riding'
+        FROM subscriptions AS s
+        WHERE activity_key = \(activityKey) AND \(unescaped: CardStanding.rides("s"))
           AND device_key > \(range.after) AND device_key <= \(range.through) AND known_revision < \(revision)
         -- A constant: a plan for any number of rows would sort them.
         ORDER BY device_key LIMIT \(unescaped: "\(count)")

@@ -78,8 +78,7 @@ extension StartRows {
     package static func cancellation(ofLeaving deviceKeys: [Int64], in activityKey: Int64) -> Query {
         """
         UPDATE starts AS s SET state = 'cancelled', revision = NULL
-        WHERE EXISTS (SELECT FROM audience_topics AS m WHERE m.activity_key = \(activityKey) OFFSET 0)
-          AND s.activity_key = \(activityKey)
+        WHERE \(unescaped: TopicFollowing.isAsked(by: "s.activity_key")) AND s.activity_key = \(activityKey)
           AND s.device_key = ANY(\(deviceKeys)) AND s.state = 'sent' AND EXISTS (
               SELECT FROM subscriptions AS c
               WHERE c.activity_key = s.activity_key AND c.device_key = s.device_key

@@ -1,4 +1,3 @@
-import ActivityModel
 package import Postgres
 import Store
 
@@ -49,8 +48,7 @@ extension StartRows {
     /// its phone the time to report it, as it would have if it had always been wanted (promise 6).
     private static let dueAgain = """
         greatest(clock_timestamp(), CASE starts.state WHEN 'unknown' THEN starts.claimed_at + (
-            SELECT coalesce(\(StoredJSON.text(at: "{start_retry_seconds}", of: "t.policy"))::integer, \(Policy().startRetrySeconds)) * interval '1 second'
-            FROM activities AS o JOIN activity_types AS t USING (bundle_id, type_name)
+            SELECT \(StoredPolicy.startRetry("p")) FROM activities AS o JOIN activity_types AS p USING (bundle_id, type_name)
             WHERE o.activity_key = starts.activity_key) END)
         """
 

@@ -35,14 +35,15 @@ extension SubscriptionRows {
     ) -> Query {
         """
         WITH owed AS MATERIALIZED (
-            SELECT device_key FROM subscriptions
-            WHERE activity_key = \(activityKey) AND mode = 'channel' AND state = 'due'
+            SELECT device_key FROM subscriptions AS s
+            WHERE activity_key = \(activityKey) AND \(unescaped: CardStanding.isOwedBroadcast("s"))
               AND (\(readAt)::timestamptz IS NULL OR registered_at < \(readAt))
             ORDER BY due_at LIMIT \(limit)
         ), held AS MATERIALIZED (
-            SELECT device_key FROM subscriptions
+            SELECT device_key FROM subscriptions AS s
             WHERE activity_key = \(activityKey) AND device_key = ANY (ARRAY(SELECT device_key FROM owed))
-              AND mode = 'channel' AND state = 'due' AND (\(readAt)::timestamptz IS NULL OR registered_at < \(readAt))
+              AND \(unescaped: CardStanding.isOwedBroadcast("s"))
+              AND (\(readAt)::timestamptz IS NULL OR registered_at < \(readAt))
             ORDER BY device_key FOR NO KEY UPDATE
         )
         UPDATE subscriptions AS s

@@ -56,7 +56,7 @@ extension SubscriptionRows {
             ) AS v
             WHERE NOT (
                 \(endsOnUnfollow)
-                AND EXISTS (SELECT FROM audience_topics AS m WHERE m.activity_key = \(activityKey) OFFSET 0)
+                AND \(unescaped: TopicFollowing.isAsked(by: "a.activity_key"))
                 AND EXISTS (
                     SELECT FROM starts AS o
                     WHERE o.activity_key = a.activity_key AND o.device_key = r.device_key AND o.state = 'cancelled'
@@ -70,9 +70,7 @@ extension SubscriptionRows {
     /// while the start was on its way. Then there was no card yet that the change of topics could end. The starts are
     /// locked here and there, so one of the two sees the other.
     private static let hasLeftByTopics = """
-        r.mode = 'token' AND EXISTS (
-            SELECT FROM audience_topics AS m WHERE m.activity_key = a.activity_key OFFSET 0
-        ) AND NOT coalesce((
+        r.mode = 'token' AND \(TopicFollowing.isAsked(by: "a.activity_key")) AND NOT coalesce((
             SELECT \(AudienceCoverage.condition) FROM devices AS d WHERE d.device_key = r.device_key OFFSET 0
         ), true)
         """

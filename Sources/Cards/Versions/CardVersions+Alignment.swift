@@ -30,7 +30,7 @@ extension CardVersions {
             WHERE activity_key = \(activityKey) AND device_key > \(deviceKey) AND device_key <= \(lastKey)
             ORDER BY device_key LIMIT \(limit)
         ), cards AS MATERIALIZED (
-            \(unescaped: outOfLine(among: "stretch")) AND NOT v.is_settled AND \(ring) <> ALL (v.settled_rings)
+            \(unescaped: outOfLine(among: "stretch")) AND \(part: isUnsettled("v", on: ring))
         ), aligned AS (
             \(unescaped: alignmentOfCards)
         )
@@ -105,7 +105,8 @@ extension CardVersions {
             JOIN activity_app_versions AS v
                 ON v.activity_key = \(activityKey) AND v.app_version = \(unescaped: appVersion)
             JOIN starts AS s ON s.activity_key = v.activity_key AND s.device_key = r.device_key
-            WHERE r.state = 'withheld' AND r.reason = '\(unescaped: reason)' AND NOT v.is_settled AND NOT v.is_withheld
+            WHERE r.state = 'withheld' AND r.reason = '\(unescaped: reason)'
+              AND \(unescaped: isUnsettled("v")) AND NOT v.is_withheld
             ORDER BY s.device_key FOR NO KEY UPDATE OF s
         ), again AS (
             UPDATE starts AS s SET state = 'pending', due_at = clock_timestamp(), failures = 0, reason = NULL

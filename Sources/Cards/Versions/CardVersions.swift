@@ -11,6 +11,21 @@ package enum CardVersions {
     /// The version of the app on the device `d`, as the rows know it.
     package static let appVersion = "coalesce(d.app_version, '')"
 
+    /// The condition that a row changed, and some cards or starts of its app version have still to follow.
+    package static func isUnsettled(_ v: String) -> String { "NOT \(v).is_settled" }
+
+    /// The same for the cards of one ring. The rows `v` remember the rings that are done.
+    package static func isUnsettled(_ v: String, on ring: Int16) -> Query {
+        "(\(unescaped: isUnsettled(v)) AND \(ring) <> ALL (\(unescaped: v).settled_rings))"
+    }
+
+    /// The condition that all cards and starts of the activity `a` have followed its rows.
+    package static let areSettled = """
+        NOT EXISTS (
+            SELECT FROM activity_app_versions AS v WHERE v.activity_key = a.activity_key AND \(isUnsettled("v"))
+        )
+        """
+
     /// The statement that says for which cards there is a row of the device's app version; there need not be a card
     /// yet.
     package static func known(_ cards: [CardKey]) -> Query { selection(of: cards, "OFFSET 0") }

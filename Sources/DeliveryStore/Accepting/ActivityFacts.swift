@@ -66,7 +66,7 @@ package final class ActivityFacts: Sendable {
         """
         SELECT a.bundle_id, a.activity_id, a.activity_key, a.type_name, a.environment::text, a.delivery::text,
                a.attributes::text, c.alert::text,
-               coalesce(a.ended_at < clock_timestamp() - \(CardLife.longest), false) AS is_past
+               \(unescaped: CardLife.isPast("a")) AS is_past
         FROM unnest(\(names.map(\.app.rawValue)), \(names.map(\.id.rawValue))) AS n(bundle_id, activity_id)
         JOIN activities AS a USING (bundle_id, activity_id)
         JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = 1

@@ -70,17 +70,15 @@ extension ActivitySnapshot {
                    AS is_barrier_begun,
                CASE WHEN a.enrolment_due THEN a.enrolled_members END AS enrolled_members,
                a.enrolled_devices, a.enrolled_rule, a.enrolled_follow,
-               coalesce(a.ended_at < clock_timestamp() - \(CardLife.longest), false) AS is_past,
+               \(unescaped: CardLife.isPast("a")) AS is_past,
                h.probes, h.probe_at - clock_timestamp() AS probe_in,
-               (SELECT CASE WHEN bool_and(c.min_interval_seconds IS NOT NULL)
-                    THEN \(unescaped: lastPush) + min(c.min_interval_seconds) * interval '1 second' - clock_timestamp() END
-                FROM changes AS c WHERE c.activity_key = a.activity_key AND c.revision > begun.revision) AS hold,
+               \(unescaped: HeldChange.until("s", behind: "begun.revision")) - clock_timestamp() AS hold,
                (SELECT max(c.revision) FROM changes AS c
                 WHERE c.activity_key = a.activity_key AND c.alert IS NOT NULL AND c.revision > begun.revision
                   AND c.revision <= CASE WHEN a.state = 'ended' THEN a.revision ELSE coalesce(barrier.revision, a.revision) END)
                    AS new_alert,
-               EXISTS (SELECT FROM activity_app_versions AS v WHERE v.activity_key = a.activity_key AND NOT v.is_settled
-                       AND \(segment) <> ALL (v.settled_rings)) AS are_versions_unsettled,
+               EXISTS (SELECT FROM activity_app_versions AS v WHERE v.activity_key = a.activity_key
+                       AND \(part: CardVersions.isUnsettled("v", on: segment))) AS are_versions_unsettled,
                \(unescaped: areStartsDue) AS are_starts_due,
                \(unescaped: DueCards.exist) AS are_cards_due,
                CASE WHEN a.state = 'ended' THEN \(unescaped: PendingCards.exist) ELSE false END AS has_pending_cards
@@ -108,16 +106,6 @@ extension ActivitySnapshot {
     package static let hasNoStartToSend = """
         (SELECT d.due_at FROM starts AS d
          WHERE d.activity_key = a.activity_key AND d.due_at IS NOT NULL ORDER BY d.due_at LIMIT 1) IS NULL
-        """
-
-    /// An SQL expression: when the segment `s` last pushed. On a channel, it is not after the oldest of the changes `c`
-    /// was accepted. A repeat for late joiners must not hold changes back for longer. If that time is still to come,
-    /// because the clock was set back since, the accept counts instead. If the accept is still to come as well, nothing
-    /// counts. Neither may move on with the clock.
-    private static let lastPush = """
-        (CASE WHEN s.pushed_at <= clock_timestamp()
-             THEN least(s.pushed_at, CASE s.segment WHEN \(SegmentRows.channelSegment) THEN min(c.accepted_at) END)
-         WHEN s.pushed_at IS NOT NULL AND min(c.accepted_at) <= clock_timestamp() THEN min(c.accepted_at) END)
         """
 
     /// Reads the row of a ``selection(_:for:begun:)``; nil if the activity was deleted.

@@ -1,11 +1,12 @@
 package import Postgres
+import Store
 
 extension ChangeRows {
     /// As `EventRows.restoration(to:)` for changes, which are events of their own.
     package static func restoration(to restored: String) -> Query {
         """
         UPDATE changes SET transaction_id = \(restored)::xid8
-        WHERE transaction_id >= pg_snapshot_xmax(pg_current_snapshot())
+        WHERE \(unescaped: EventOrder.isAhead("transaction_id"))
         """
     }
 }

@@ -44,7 +44,7 @@ package struct ChangeStore: Sendable {
             "SELECT FROM changes WHERE activity_key = \(key) AND revision = \(revision) FOR NO KEY UPDATE",
             """
             SELECT 1 FROM segments
-            WHERE \(part: SegmentRows.isHeld(lease)) AND lease_until > clock_timestamp()
+            WHERE \(part: SegmentRows.isRunning(lease))
             FOR SHARE
             """,
         ])
@@ -113,7 +113,7 @@ package struct ChangeStore: Sendable {
               AND \(unescaped: isUnsent) AND (c.revision = coalesce(\(newer), \(upcoming) - 1) OR c.revision < least(
                   \(upcoming), coalesce(\(newer), (
                       SELECT max(n.revision) FROM changes AS n
-                      WHERE n.activity_key = \(key) AND n.revision > \(sent) AND \(unescaped: isSent("n"))
+                      WHERE n.activity_key = \(key) AND n.revision > \(sent) AND \(unescaped: SentChange.isSent("n"))
                   ), 0)
               ))
             ORDER BY c.revision FOR NO KEY UPDATE
@@ -123,12 +123,13 @@ package struct ChangeStore: Sendable {
                 SELECT min(coalesce(lap_revision, completed_revision + 1)) AS next FROM segments
                 WHERE activity_key = \(key) AND segment <> \(lease.segment)
             ), skipped AS MATERIALIZED (
-                SELECT c.revision, min(CASE WHEN \(unescaped: isSent("c")) OR c.revision = \(newer)::bigint THEN c.revision END)
+                SELECT c.revision,
+                       min(CASE WHEN \(unescaped: SentChange.isSent("c")) OR c.revision = \(newer)::bigint THEN c.revision END)
                     OVER (ORDER BY c.revision DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS next_sent
                 FROM changes AS c
                 WHERE c.activity_key = \(key) AND c.revision > \(sent) AND c.revision <= coalesce(\(newer)::bigint, (
                     SELECT max(n.revision) FROM changes AS n
-                    WHERE n.activity_key = \(key) AND n.revision > \(sent) AND \(unescaped: isSent("n"))
+                    WHERE n.activity_key = \(key) AND n.revision > \(sent) AND \(unescaped: SentChange.isSent("n"))
                 ))
             ), merged AS (
                 UPDATE changes AS c SET merged_into = s.next_sent FROM skipped AS s, others
@@ -167,7 +168,7 @@ package struct ChangeStore: Sendable {
                 SET merged_into = (
                     SELECT min(n.revision) FROM changes AS n
                     WHERE n.activity_key = c.activity_key AND n.revision > c.revision AND n.revision <= u.newer
-                      AND (\(unescaped: isSent("n")) OR n.revision = u.newer)
+                      AND (\(unescaped: SentChange.isSent("n")) OR n.revision = u.newer)
                 )
                 FROM unnest(\(keys), \(after), \(into)) AS u(activity_key, begun, newer)
                 WHERE \(unescaped: Query.byKey("c", "u", "activity_key")) AND c.revision > u.begun AND c.revision < u.newer
@@ -183,19 +184,7 @@ package struct ChangeStore: Sendable {
     }
 
     /// An SQL condition: the change `c`, which was jumped over, is not on record as sent or as merged.
-    static let isUnsent = "(c.merged_into IS NULL AND NOT \(isSent("c")))"
-
-    /// An SQL condition: APNs has accepted an update with a change, or may have.
-    ///
-    /// Of most changes nothing is written when they are sent. The only ring of their activity tells.
-    static func isSent(_ change: String) -> String {
-        """
-        (\(change).is_sent OR \(change).sent_with_ring AND \(change).merged_into IS NULL AND \(change).revision <= (
-            SELECT g.completed_revision FROM segments AS g
-            WHERE g.activity_key = \(change).activity_key AND g.segment = \(SegmentRows.firstRing)
-        ))
-        """
-    }
+    static let isUnsent = "(c.merged_into IS NULL AND NOT \(SentChange.isSent("c")))"
 
     /// The statement that records that some of a change was sent.
     ///
@@ -410,7 +399,8 @@ package struct ChangeStore: Sendable {
                clock_timestamp() - c.accepted_at AS standing, c.timestamp,
                coalesce(extract(epoch FROM clock_timestamp() - c.stamped_at), 0)::float8 AS age,
                clock_timestamp() AS now, coalesce(\(isInOrder), false) AS is_in_order, a.stamp, given.classes,
-               given.priorities, given.reasons, given.ages, c.request_id, c.traceparent, \(isSent("c")) AS is_sent, \(CardHints.columns)
+               given.priorities, given.reasons, given.ages, c.request_id, c.traceparent, \(SentChange.isSent("c")) AS is_sent,
+               \(CardHints.columns)
         FROM changes AS c JOIN activities AS a USING (activity_key)
         CROSS JOIN LATERAL (
             SELECT coalesce(array_agg(b.class::text), '{}') AS classes, coalesce(array_agg(b.priority), '{}') AS priorities,

@@ -1,4 +1,5 @@
 package import ActivityModel
+import Store
 
 /// A kind of work that waits in the database until it is due.
 ///
@@ -56,7 +57,7 @@ package enum WorkKind: String, CaseIterable, Sendable {
             """
         case .channelDeletions:
             """
-            SELECT delete_at FROM channels WHERE delete_at IS NOT NULL AND state IN ('ready', 'deleting')
+            SELECT delete_at FROM channels AS c WHERE \(ChannelStanding.awaitsDeletion("c"))
             ORDER BY delete_at LIMIT 1
             """
         case .lostChannels: "SELECT now() FROM channels WHERE ended_through IS NOT NULL LIMIT 1"

@@ -29,8 +29,8 @@ extension ActivityRows {
         )
         SELECT (SELECT CASE WHEN count(*) = \(pageSize) THEN max(activity_id) END FROM page), ARRAY(
             SELECT activity_key FROM page
-            WHERE \(unescaped: StoredJSON.at("{audience,users}", of: "start_body"))::jsonb ?| \([user.rawValue])
-               OR \(unescaped: StoredJSON.at("{audience,devices}", of: "start_body"))::jsonb ?| \(devices)
+            WHERE \(unescaped: StartAudience.named("users", in: "start_body")) ?| \([user.rawValue])
+               OR \(unescaped: StartAudience.named("devices", in: "start_body")) ?| \(devices)
         )
         """
     }

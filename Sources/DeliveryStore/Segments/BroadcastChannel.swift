@@ -44,12 +44,12 @@ extension BroadcastChannel {
         FROM channels AS c CROSS JOIN LATERAL (
             SELECT count(*) AS due, count(*) FILTER (WHERE s.due_at <= now()) AS due_now
             FROM (
-                SELECT due_at FROM subscriptions
-                WHERE activity_key = c.activity_key AND mode = 'channel' AND state = 'due'
+                SELECT due_at FROM subscriptions AS o
+                WHERE activity_key = c.activity_key AND \(unescaped: CardStanding.isOwedBroadcast("o"))
                 ORDER BY due_at LIMIT \(crowd + 1)
             ) AS s
         ) AS owed
-        WHERE c.activity_key = \(activityKey) AND c.lost_at IS NULL
+        WHERE c.activity_key = \(activityKey) AND \(unescaped: ChannelStanding.serves("c"))
         """
     }
 

@@ -67,8 +67,9 @@ extension SegmentStore {
             """
             least(
                 (SELECT min(d.due_at) FROM subscriptions AS d
-                 WHERE d.activity_key = a.activity_key AND d.mode = 'channel' AND d.state = 'due'
-                   AND EXISTS (SELECT FROM channels AS c WHERE c.activity_key = d.activity_key AND c.state = 'ready')),
+                 WHERE d.activity_key = a.activity_key AND \(CardStanding.isOwedBroadcast("d"))
+                   AND EXISTS (SELECT FROM channels AS c
+                               WHERE c.activity_key = d.activity_key AND \(ChannelStanding.isReady("c")))),
                 \(LateStarts.due(at: completed))
             )
             """
@@ -81,7 +82,8 @@ extension SegmentStore {
         least(
             \(DueCards.next),
             (SELECT min(d.due_at) FROM starts AS d
-             WHERE s.segment = 0 AND d.activity_key = a.activity_key AND d.due_at IS NOT NULL AND \(ChannelRows.mayStart))
+             WHERE \(SegmentRows.isFirstRing("s")) AND d.activity_key = a.activity_key AND d.due_at IS NOT NULL
+               AND \(ChannelRows.mayStart))
         )
         """
 }

@@ -38,8 +38,7 @@ package struct RingLook: Sendable {
                s.wakes <> \(wakes) OR (\(seekingDue) AND \(unescaped: DueCards.exist))
         FROM segments AS s JOIN activities AS a USING (activity_key)
         JOIN changes AS c ON c.activity_key = s.activity_key AND c.revision = \(change.revision)
-        WHERE s.activity_key = \(lease.activityKey) AND s.segment = \(lease.segment)
-          AND s.lease_owner = \(lease.owner)::uuid AND s.lease_until > clock_timestamp()
+        WHERE \(part: SegmentRows.isRunning(lease, as: "s"))
         """
     }
 

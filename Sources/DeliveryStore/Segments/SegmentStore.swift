@@ -99,10 +99,12 @@ package struct SegmentStore: Sendable {
         )
         SELECT wakes, cursor, completed_revision, lap_revision, lap_origin, alert_revision, alert_origin, failures,
             after_key, through_key,
-            (SELECT count(*) FROM segments AS o WHERE o.activity_key = s.activity_key AND o.segment >= 0) AS rings,
+            (SELECT count(*) FROM segments AS o
+             WHERE o.activity_key = s.activity_key AND \(unescaped: SegmentRows.isRing("o"))) AS rings,
             alert_stamp, unsent_after
         FROM segments AS s
-        WHERE \(part: SegmentRows.isHeld(lease)) AND (lease_until > clock_timestamp() OR EXISTS (SELECT FROM renewed))
+        WHERE \(part: SegmentRows.isHeld(lease, as: "s"))
+          AND (\(unescaped: SegmentRows.isLeased("s")) OR EXISTS (SELECT FROM renewed))
         """
     }
 
@@ -158,8 +160,7 @@ package struct SegmentStore: Sendable {
         SELECT (a.revision = \(activity.newest) OR (\(isFirst) AND a.state = 'live'))
                AND (\(activity.isProbe) OR \(unescaped: isNotHalted))
         FROM segments AS s JOIN activities AS a USING (activity_key)
-        WHERE s.activity_key = \(lease.activityKey) AND s.segment = \(lease.segment)
-          AND s.lease_owner = \(lease.owner)::uuid AND s.lease_until > clock_timestamp()
+        WHERE \(part: SegmentRows.isRunning(lease, as: "s"))
         """
     }
 
@@ -252,7 +253,7 @@ package struct SegmentStore: Sendable {
         let newestSent: Query = """
             SELECT coalesce(max(n.revision), 0) FROM changes AS n
             WHERE n.activity_key = \(lease.activityKey) AND n.revision > \(carousel.unsentAfter)
-              AND \(unescaped: ChangeStore.isSent("n"))
+              AND \(unescaped: SentChange.isSent("n"))
             """
         return SegmentRows.acknowledgement(
             lease,

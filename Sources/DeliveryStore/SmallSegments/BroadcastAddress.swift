@@ -23,7 +23,7 @@ extension BroadcastAddress {
 
     /// An SQL condition: broadcasts may leave on the channel `n`, and no late start is owed one.
     static let isReady = """
-        (n.lost_at IS NULL AND n.state = 'ready' AND (n.starts_until IS NULL OR n.starts_until > clock_timestamp()))
+        (\(ChannelStanding.isReady("n")) AND (n.starts_until IS NULL OR n.starts_until > clock_timestamp()))
         """
 
     /// Reads the ``columns``, which begin at a column; nil if there is no channel.

@@ -89,13 +89,13 @@ extension ChannelToMake {
                n.channel_id::text, n.storage::text
         FROM unnest(\(keys)) AS l(activity_key)
         CROSS JOIN LATERAL (
-            SELECT * FROM segments WHERE activity_key = l.activity_key AND segment = \(SegmentRows.channelSegment)
-              AND lease_daemon = \(daemon) AND lease_until > clock_timestamp() OFFSET 0
+            SELECT * FROM segments AS g WHERE activity_key = l.activity_key AND \(unescaped: SegmentRows.isChannel("g"))
+              AND \(part: SegmentRows.isLeased("g", by: daemon)) OFFSET 0
         ) AS s
         CROSS JOIN LATERAL (SELECT * FROM activities WHERE activity_key = l.activity_key OFFSET 0) AS a
         CROSS JOIN LATERAL (
-            SELECT channel_id, storage FROM channels
-            WHERE activity_key = l.activity_key AND lost_at IS NULL AND state = 'creating' OFFSET 0
+            SELECT channel_id, storage FROM channels AS c
+            WHERE activity_key = l.activity_key AND \(unescaped: ChannelStanding.serves("c")) AND state = 'creating' OFFSET 0
         ) AS n
         WHERE a.state = 'live' AND \(unescaped: SegmentStore.isNotHalted)
         """

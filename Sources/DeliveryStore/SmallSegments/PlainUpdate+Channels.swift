@@ -1,3 +1,4 @@
+import Cards
 import Channels
 import FoundationEssentials
 import Postgres
@@ -14,8 +15,8 @@ extension PlainUpdate {
         SELECT \(unescaped: columns), channel.*
         FROM unnest(\(keys)) AS l(activity_key)
         CROSS JOIN LATERAL (
-            SELECT * FROM segments WHERE activity_key = l.activity_key AND segment = \(SegmentRows.channelSegment)
-              AND lease_daemon = \(daemon) AND lease_until > clock_timestamp() OFFSET 0
+            SELECT * FROM segments AS g WHERE activity_key = l.activity_key AND \(unescaped: SegmentRows.isChannel("g"))
+              AND \(part: SegmentRows.isLeased("g", by: daemon)) OFFSET 0
         ) AS s
         \(unescaped: RoutineUpdate.tables)
         CROSS JOIN LATERAL (
@@ -23,7 +24,7 @@ extension PlainUpdate {
             WHERE n.activity_key = l.activity_key AND \(unescaped: BroadcastAddress.isReady) OFFSET 0
         ) AS channel
         WHERE \(unescaped: RoutineUpdate.condition)
-          AND \(unescaped: RestingSegment.hasNo("mode = 'channel' AND d.state = 'due'", orderedBy: "mode, due_at"))
+          AND \(unescaped: DueCards.noneOnChannel)
         """
     }
 }

@@ -51,25 +51,24 @@ extension PlainUpdate {
         SELECT \(unescaped: columns), r.keys, r.tokens, r.frequent, r.failures, r.known, r.confirmed, r.heard
         FROM unnest(\(keys)) AS l(activity_key)
         CROSS JOIN LATERAL (
-            SELECT * FROM segments WHERE activity_key = l.activity_key AND segment = 0 AND lease_daemon = \(daemon)
-              AND lease_until > clock_timestamp() AND through_key = \(RingRange.whole.through) OFFSET 0
+            SELECT * FROM segments AS g WHERE activity_key = l.activity_key AND \(unescaped: SegmentRows.isFirstRing("g"))
+              AND \(part: SegmentRows.isLeased("g", by: daemon)) AND through_key = \(RingRange.whole.through) OFFSET 0
         ) AS s
         \(unescaped: RoutineUpdate.tables)
         CROSS JOIN LATERAL (
             SELECT \(unescaped: riders) FROM (
                 -- By the key of the lease: else the planner may look at the riders of all activities first.
-                SELECT \(unescaped: Destination.columns) FROM subscriptions
-                WHERE activity_key = l.activity_key AND mode = 'token' AND state = 'riding' AND known_revision < a.revision
+                SELECT \(unescaped: Destination.columns) FROM subscriptions AS o
+                WHERE activity_key = l.activity_key AND \(unescaped: CardStanding.rides("o"))
+                  AND known_revision < a.revision
                 ORDER BY device_key LIMIT \(mostRiders + 1)
             ) AS d
         ) AS r
         WHERE \(unescaped: RoutineUpdate.condition) AND a.delivery = 'tokens' AND NOT a.enrolment_due
           AND r.count BETWEEN 1 AND \(mostRiders)
           AND \(unescaped: ActivitySnapshot.hasNoStartToSend)
-          AND \(unescaped: RestingSegment.hasNo("mode = 'token' AND d.state = 'due'", orderedBy: "mode, due_at"))
-          AND NOT EXISTS (
-              SELECT FROM activity_app_versions AS v WHERE v.activity_key = a.activity_key AND NOT v.is_settled
-          )
+          AND \(unescaped: DueCards.noneOnRings)
+          AND \(unescaped: CardVersions.areSettled)
         """
     }
 }

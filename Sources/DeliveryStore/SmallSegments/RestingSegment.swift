@@ -52,16 +52,16 @@ extension RestingSegment {
         CROSS JOIN LATERAL (SELECT \(isResting) AS is_resting OFFSET 0) AS rest
         CROSS JOIN LATERAL (
             SELECT \(PlainUpdate.riders) FROM (
-                SELECT \(Destination.columns) FROM subscriptions
-                WHERE rest.is_resting AND g.segment >= 0
-                  AND activity_key = a.activity_key AND mode = 'token' AND state = 'riding'
+                SELECT \(Destination.columns) FROM subscriptions AS o
+                WHERE rest.is_resting AND \(SegmentRows.isRing("g"))
+                  AND activity_key = a.activity_key AND \(CardStanding.rides("o"))
                 ORDER BY device_key LIMIT \(PlainUpdate.mostRiders + 1)
             ) AS d
         ) AS riders
         LEFT JOIN LATERAL (
             SELECT \(BroadcastAddress.columns) FROM channels AS n
-            WHERE rest.is_resting AND g.segment < 0 AND n.activity_key = a.activity_key AND \(BroadcastAddress.isReady)
-            OFFSET 0
+            WHERE rest.is_resting AND \(SegmentRows.isChannel("g"))
+              AND n.activity_key = a.activity_key AND \(BroadcastAddress.isReady) OFFSET 0
         ) AS listeners ON true
         """
 
@@ -70,13 +70,8 @@ extension RestingSegment {
     private static let isResting = """
         CASE WHEN g.due_at IS NULL AND g.lease_owner IS NULL AND g.lap_revision IS NULL
             AND g.completed_revision = a.revision AND a.state = 'live'
-        THEN CASE WHEN g.segment < 0 THEN \(hasNo("mode = 'channel' AND d.state = 'due'", orderedBy: "mode, due_at"))
-            ELSE NOT a.enrolment_due
-                AND \(hasNo("mode = 'token' AND d.state = 'due'", orderedBy: "mode, due_at"))
-                AND NOT EXISTS (
-                    SELECT FROM activity_app_versions AS v WHERE v.activity_key = a.activity_key AND NOT v.is_settled
-                )
-            END
+        THEN CASE WHEN \(SegmentRows.isChannel("g")) THEN \(DueCards.noneOnChannel)
+            ELSE NOT a.enrolment_due AND \(DueCards.noneOnRings) AND \(CardVersions.areSettled) END
         ELSE false END
         """
 
@@ -84,26 +79,10 @@ extension RestingSegment {
     /// not stand still.
     private static let isPlain = """
         (g.cursor = 0 AND g.unsent_after IS NULL AND g.failures = 0 AND \(SegmentStore.isNotHalted) AND (
-            g.segment < 0 OR a.delivery = 'tokens' AND g.through_key = \(RingRange.whole.through)
+            \(SegmentRows.isChannel("g")) OR a.delivery = 'tokens' AND g.through_key = \(RingRange.whole.through)
                 AND \(ActivitySnapshot.hasNoStartToSend)
         ))
         """
-
-    /// An SQL condition: the activity `a` has no card of that kind; `order` is that of the index which tells.
-    ///
-    /// Looks at one entry of the index, the first from the activity on. In a condition on the activity alone, the
-    /// planner would expect to find one soon. If a large activity has nearly all cards of the database, it would read
-    /// the whole table.
-    ///
-    /// It does not look beyond the activity, either. Behind it may be the entries of a million cards that a large
-    /// activity has just moved. They are skipped one by one until the table is vacuumed.
-    static func hasNo(_ kind: String, orderedBy order: String) -> String {
-        """
-        (SELECT d.activity_key FROM subscriptions AS d
-         WHERE d.activity_key >= a.activity_key AND d.activity_key <= a.activity_key AND d.\(kind)
-         ORDER BY d.activity_key, \(order) LIMIT 1) IS DISTINCT FROM a.activity_key
-        """
-    }
 
     /// A segment of this number; nil if it does not rest.
     package init?(_ segment: Int16, _ row: Row) throws {

@@ -56,14 +56,12 @@ package enum AudienceCount {
                     AND \(TopicFollowing.covers("o", device: "d.device_key", user: "d.user_id")) OFFSET 0)
         ), (
             SELECT count(*) FROM activity AS a CROSS JOIN members AS m
-            WHERE m.kind = 'user' AND NOT EXISTS (
-                SELECT FROM devices AS d WHERE d.bundle_id = a.bundle_id AND d.user_id = m.member_id OFFSET 0
-            )
+            WHERE m.kind = 'user' AND NOT \(isRegistered)
         ), (
             SELECT count(*) FROM activity AS a CROSS JOIN members AS m
-            WHERE m.kind = 'device' AND NOT EXISTS (
-                SELECT FROM devices AS d WHERE d.bundle_id = a.bundle_id AND d.device_id = m.member_id OFFSET 0
-            )
+            WHERE m.kind = 'device' AND NOT \(isRegistered)
         )
         """
+
+    private static let isRegistered = AudienceCoverage.isRegistered("m.kind", "m.member_id", of: "a.bundle_id")
 }

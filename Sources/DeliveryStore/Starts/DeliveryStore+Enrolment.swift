@@ -63,8 +63,7 @@ extension DeliveryStore {
                 SELECT FROM audience_topics AS m
                 WHERE m.activity_key = a.activity_key AND m.rule_key >= \(extent.end.rule))
         WHERE activity_key = \(stretch.activityKey) AND EXISTS (
-            SELECT FROM segments AS s
-            WHERE s.activity_key = a.activity_key AND s.segment = \(lease.segment) AND s.lease_owner = \(lease.owner)::uuid)
+            SELECT FROM segments AS s WHERE \(part: SegmentRows.isHeld(lease, as: "s")))
         RETURNING enrolment_due, enrolled_members, enrolled_devices, enrolled_rule, enrolled_follow
         """
     }
@@ -236,6 +235,6 @@ extension DeliveryStore {
     private static let isReachable = """
         (\(StartTokenState.mayLive(device: "d.device_key", type: "a.type_name"))
          OR ((\(UsableToken.ofDevice)) IS NOT NULL
-             AND coalesce(\(StoredJSON.text(at: "{fallback_alert}", of: "p.policy"))::boolean, false)))
+             AND \(StoredPolicy.fallsBack("p"))))
         """
 }

@@ -130,11 +130,7 @@ extension DueStart {
             CROSS JOIN LATERAL (
                 SELECT coalesce(array_agg(u.at), '{}') AS times, coalesce(array_agg(u.count), '{}') AS counts
                 FROM (
-                    SELECT o.claimed_at AS at, o.attempts AS count FROM starts AS o
-                    WHERE o.device_key = s.device_key AND o.claimed_at > now() - \(window) AND o.attempts > 0
-                    UNION ALL
-                    SELECT k.started_at, k.attempts FROM continuations AS k
-                    WHERE k.device_key = s.device_key AND k.started_at > now() - \(window) AND k.attempts > 0
+                    \(part: StartRows.spent(by: "s.device_key", within: window))
                 ) AS u
             ) AS spent
             ORDER BY s.device_key

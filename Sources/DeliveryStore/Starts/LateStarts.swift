@@ -30,8 +30,8 @@ package enum LateStarts {
             """
         return """
             WITH held AS MATERIALIZED (
-                SELECT channel_id, starts_until FROM channels
-                WHERE activity_key = \(activity.key) AND state = 'ready' AND lost_at IS NULL
+                SELECT channel_id, starts_until FROM channels AS c
+                WHERE activity_key = \(activity.key) AND \(unescaped: ChannelStanding.isReady("c"))
                 FOR NO KEY UPDATE
             ), kept AS (
                 \(part: kept)
@@ -45,7 +45,7 @@ package enum LateStarts {
     static func due(at completed: String) -> String {
         """
         (SELECT c.starts_until FROM channels AS c
-         WHERE c.activity_key = a.activity_key AND c.state = 'ready' AND c.lost_at IS NULL
+         WHERE c.activity_key = a.activity_key AND \(ChannelStanding.isReady("c"))
            AND c.starts_from < \(completed))
         """
     }

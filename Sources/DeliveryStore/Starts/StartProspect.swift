@@ -21,7 +21,10 @@ extension DeliveryStore {
             FROM activities AS a WHERE a.activity_key = \(activityKey)
             """,
             // Read last: a channel that was ready a moment ago is there now.
-            "SELECT apns_channel_id FROM channels WHERE activity_key = \(activityKey) AND state = 'ready'",
+            """
+            SELECT apns_channel_id FROM channels AS c
+            WHERE activity_key = \(activityKey) AND \(unescaped: ChannelStanding.isReady("c"))
+            """,
         ])
         let channel = try results[1].single(String?.self).flatMap { $0 }.map(APNSChannelID.init(stored:))
         return StartProspect(channel: channel, isDue: try results[0].single(Bool.self) ?? false)

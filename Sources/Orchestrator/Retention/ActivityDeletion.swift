@@ -136,7 +136,7 @@ struct ActivityDeletion: Sendable {
     /// it with.
     private static let isLeft = """
         NOT EXISTS (SELECT FROM segments AS s
-                    WHERE s.activity_key = a.activity_key AND s.lease_owner IS NOT NULL AND s.lease_until > now())
+                    WHERE s.activity_key = a.activity_key AND \(SegmentRows.isLeased("s")))
         """
 
     /// An SQL condition: nothing of the activity `a` is still to be done or to be counted.
@@ -148,23 +148,18 @@ struct ActivityDeletion: Sendable {
                     WHERE s.activity_key = a.activity_key AND (s.due_at IS NOT NULL OR s.lease_owner IS NOT NULL))
         AND \(ActivitySnapshot.hasNoStartToSend)
         AND NOT EXISTS (SELECT FROM schedules AS s WHERE s.activity_key = a.activity_key AND s.state::text = 'pending' OFFSET 0)
-        AND NOT EXISTS (SELECT FROM channels AS c WHERE c.activity_key = a.activity_key AND NOT \(isForgotten) OFFSET 0)
+        AND NOT EXISTS (SELECT FROM channels AS c
+                        WHERE c.activity_key = a.activity_key AND NOT \(ChannelRows.isForgotten) OFFSET 0)
         AND a.ended_at < now() - coalesce((
-            SELECT max(\(StoredJSON.text(at: "{start_budget,window_seconds}", of: "t.policy"))::float8)
-            FROM activity_types AS t
-            WHERE t.bundle_id = a.bundle_id), 0) * interval '1 second'
-        """
-
-    /// An SQL condition on a channel `c`. Apple's list may show it for a while; then it is deleted once more.
-    private static let isForgotten = """
-        (c.state IN ('deleted', 'lost') AND coalesce(c.deleted_at, c.lost_at) < now() - interval '24 hours')
+            SELECT max(\(StoredPolicy.startBudgetWindow("p"))) FROM activity_types AS p
+            WHERE p.bundle_id = a.bundle_id), interval '0')
         """
 
     /// An SQL condition: the channel `c` goes with its activity.
     private var isGone: String {
         switch cause {
-        case .age: Self.isForgotten
-        case .app: "c.state IN ('deleted', 'lost')"
+        case .age: ChannelRows.isForgotten
+        case .app: ChannelStanding.isGone("c")
         }
     }
 

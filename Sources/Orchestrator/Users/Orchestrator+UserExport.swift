@@ -1,5 +1,6 @@
 import APITypes
 package import ActivityModel
+import Cards
 import Postgres
 import Record
 import Registry
@@ -167,15 +168,13 @@ struct UserExportPages: Sendable {
     }
 
     private func starts(_ request: PageRequest) async throws -> Page<UserStart> {
-        let columns = """
-            a.activity_id, d.device_id, CASE s.state WHEN 'claimed' THEN 'pending' WHEN 'unknown' THEN 'unanswered'
-                WHEN 'settled' THEN 'confirmed' ELSE s.state::text END, s.reason, s.claimed_at
-            """
+        let columns = "a.activity_id, d.device_id, s.state::text, s.reason, s.claimed_at"
         return try await ofDevices("starts", columns, request) { row in
-            UserStart(
+            let state: StartStateMachine.State = try .stored(row.decode(at: 4))
+            return UserStart(
                 activityID: ActivityID(stored: try row.decode(at: 2)),
                 deviceID: DeviceID(stored: try row.decode(at: 3)),
-                state: try .stored(row.decode(at: 4)),
+                state: UserStart.State(state),
                 reason: try row.decode(at: 5),
                 sentAt: try row.decode(PGTimestamp?.self, at: 6).map { Instant($0) }
             )
@@ -312,8 +311,9 @@ struct UserExportPages: Sendable {
             WHERE bundle_id = \(app.rawValue) AND device_id = n.device_id OFFSET 0
         ) AS d
         CROSS JOIN LATERAL (
-            SELECT coalesce(sum(attempts), 0)::int8 AS count FROM starts
-            WHERE starts.device_key = d.device_key AND claimed_at > clock_timestamp() - interval '1 day' OFFSET 0
+            SELECT coalesce(sum(spent.count), 0)::int8 AS count FROM (
+                \(part: StartRows.spent(by: "d.device_key", within: .seconds(86_400)))
+            ) AS spent OFFSET 0
         ) AS started
         CROSS JOIN LATERAL (
             SELECT count(*) AS count FROM timeline

@@ -74,9 +74,9 @@ struct ActivityParts: Sendable {
 
     private static func channelReferences(_ keys: [Int64]) -> Query {
         """
-        SELECT activity_key, channel_id::text, apns_channel_id, state::text FROM channels
-        WHERE activity_key = ANY(\(keys))
-        ORDER BY lost_at NULLS LAST
+        SELECT DISTINCT ON (c.activity_key) c.activity_key, c.channel_id::text, c.apns_channel_id, c.state::text
+        FROM channels AS c WHERE c.activity_key = ANY(\(keys))
+        ORDER BY c.activity_key, \(unescaped: ChannelStanding.servingFirst("c"))
         """
     }
 

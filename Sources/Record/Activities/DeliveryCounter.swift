@@ -1,6 +1,7 @@
 import APITypes
-import ActivityModel
+package import ActivityModel
 import Postgres
+package import ReportTypes
 import Store
 
 /// Counts the cards and the starts of activities.
@@ -91,19 +92,17 @@ package final class DeliveryCounter: Sendable {
         CROSS JOIN LATERAL (
             SELECT count(*), max(s.device_key),
                    count(*) FILTER (WHERE s.mode = 'token' AND s.state IN ('riding', 'due')),
-                   count(*) FILTER (WHERE s.mode = 'token' AND s.state = 'riding' AND (
-                       s.known_revision >= a.revision OR g.completed_revision >= a.revision
-                       OR (g.lap_revision >= a.revision
-                           AND \(unescaped: SegmentRows.hasPassed("s.device_key", since: "g.lap_origin"))))),
+                   count(*) FILTER (WHERE \(unescaped: CardStanding.rides("s"))
+                       AND \(unescaped: SegmentRows.hasSent("a.revision"))),
                    count(*) FILTER (WHERE s.mode = 'token' AND s.state = 'waiting_for_token'),
                    count(*) FILTER (WHERE s.mode = 'token' AND s.state = 'dead'),
                    count(*) FILTER (WHERE s.mode = 'token' AND s.state IN ('withheld', 'rejected') AND NOT s.waits_to_begin),
                    count(*) FILTER (WHERE s.waits_to_begin),
-                   count(*) FILTER (WHERE s.mode = 'channel' AND s.state <> 'over')
+                   count(*) FILTER (WHERE \(unescaped: CardStanding.listens("s")))
             FROM (
                 SELECT activity_key, device_key, mode, state, known_revision,
-                       state = 'withheld' AND reason IS NOT DISTINCT FROM '\(unescaped: WithheldReason.pending)' AS waits_to_begin
-                FROM subscriptions
+                       coalesce(\(unescaped: CardStanding.waitsToBegin("o")), false) AS waits_to_begin
+                FROM subscriptions AS o
                 WHERE activity_key = p.activity_key AND device_key > p.after
                 ORDER BY device_key LIMIT \(limit)
             ) AS s LEFT JOIN (
@@ -177,6 +176,22 @@ struct StartCount: RowCount {
     }
 }
 
+extension UserStart.State {
+    /// The state of a start, as people read it.
+    package init(_ state: StartStateMachine.State) {
+        self =
+            switch state {
+            case .pending, .claimed: .pending
+            case .unknown: .unanswered
+            case .sent: .sent
+            case .settled: .confirmed
+            case .withheld: .withheld
+            case .failed: .failed
+            case .cancelled: .cancelled
+            }
+    }
+}
+
 extension StartProgress {
     /// Adds a number of starts in one state for one reason.
     fileprivate mutating func count(
@@ -186,11 +201,11 @@ extension StartProgress {
         repeated: Int
     ) {
         self.repeated += repeated
-        switch state {
-        case .pending, .claimed: pending += count
-        case .unknown: unanswered += count
+        switch UserStart.State(state) {
+        case .pending: pending += count
+        case .unanswered: unanswered += count
         case .sent: sent += count
-        case .settled: confirmed += count
+        case .confirmed: confirmed += count
         case .withheld: withheld += count
         case .failed: failed += count
         case .cancelled: break

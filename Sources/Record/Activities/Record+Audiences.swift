@@ -54,12 +54,8 @@ extension Record {
 
     private static func members(of activityKey: Int64, after key: Int64, limit: Int) -> Query {
         """
-        SELECT m.member_key, m.kind, m.member_id, CASE m.kind
-            WHEN 'user' THEN EXISTS (
-                SELECT FROM devices AS d WHERE d.bundle_id = m.bundle_id AND d.user_id = m.member_id OFFSET 0)
-            ELSE EXISTS (
-                SELECT FROM devices AS d WHERE d.bundle_id = m.bundle_id AND d.device_id = m.member_id OFFSET 0)
-            END
+        SELECT m.member_key, m.kind, m.member_id,
+               \(unescaped: AudienceCoverage.isRegistered("m.kind", "m.member_id", of: "m.bundle_id"))
         FROM (
             SELECT member_key, kind, member_id, bundle_id FROM audience_members
             WHERE activity_key = \(activityKey) AND member_key > \(key) ORDER BY member_key LIMIT \(limit)

@@ -16,7 +16,8 @@ package enum StartDraft {
             SELECT timestamp FROM changes WHERE activity_key = a.activity_key AND revision = a.revision OFFSET 0
         ) AS c
         LEFT JOIN LATERAL (
-            SELECT * FROM channels AS l WHERE l.activity_key = a.activity_key ORDER BY l.lost_at DESC NULLS FIRST LIMIT 1
+            SELECT * FROM channels AS l WHERE l.activity_key = a.activity_key
+            ORDER BY \(unescaped: ChannelStanding.servingFirst("l")) LIMIT 1
         ) AS l ON true
         """
     }

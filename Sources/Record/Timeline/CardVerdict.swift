@@ -154,15 +154,20 @@ struct CardVerdict {
                     + (card.dueAt.map { " at \($0)." } ?? ".")
             )
         }
-        if let time = story.activity.heldUntil {
-            return Verdict(
+        if let heldBack { return heldBack }
+        let has = card.sentRevision > 0 ? " It was last sent revision \(card.sentRevision)." : ""
+        return Verdict("pending", "\(newestWords) is about to be sent to this phone.\(has)")
+    }
+
+    /// Nil if the newest revision waits for no other.
+    private var heldBack: Verdict? {
+        card.heldUntil.map { time in
+            Verdict(
                 "held_back",
                 "\(newestWords) is held back until \(time): it is routine, and a rule of the type's policy spaces such "
                     + "changes out."
             )
         }
-        let has = card.sentRevision > 0 ? " It was last sent revision \(card.sentRevision)." : ""
-        return Verdict("pending", "\(newestWords) is about to be sent to this phone.\(has)")
     }
 
     // MARK: Sent
@@ -187,6 +192,7 @@ struct CardVerdict {
         }
         guard channel.sentRevision >= newest else {
             if story.activity.isHalted { return .halted }
+            if let heldBack { return heldBack }
             return Verdict(
                 "pending",
                 "\(newestWords) is about to be broadcast; the channel has been sent revision \(channel.sentRevision)."

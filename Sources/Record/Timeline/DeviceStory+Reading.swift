@@ -59,11 +59,17 @@ extension DeviceStory {
     private static func card(_ activity: Int64, _ device: Int64) -> Query {
         """
         SELECT s.mode::text, s.state::text, s.reason,
-               CASE WHEN s.mode = 'token' AND s.state = 'riding' THEN \(unescaped: SegmentRows.sentOnRing)
+               CASE WHEN \(unescaped: CardStanding.rides("s")) THEN \(unescaped: SegmentRows.sentOnRing)
                    ELSE s.known_revision END AS sent_revision,
                s.started_at, s.registered_at, s.due_at, s.overdue, s.woken, s.shown_revision, s.shown_at,
-               s.pending_since
-        FROM subscriptions AS s WHERE s.activity_key = \(activity) AND s.device_key = \(device)
+               s.pending_since, held.until AS held_until
+        FROM subscriptions AS s LEFT JOIN LATERAL (
+            SELECT \(unescaped: HeldChange.until("g", behind: "coalesce(g.lap_revision, g.completed_revision)")) AS until
+            FROM segments AS g
+            WHERE s.state = 'riding' AND g.activity_key = s.activity_key AND CASE s.mode
+                WHEN 'channel' THEN g.segment = \(SegmentRows.channelSegment) ELSE \(unescaped: SegmentRows.isRing(of: "s")) END
+        ) AS held ON held.until > clock_timestamp()
+        WHERE s.activity_key = \(activity) AND s.device_key = \(device)
         """
     }
 
@@ -71,7 +77,8 @@ extension DeviceStory {
         """
         SELECT c.state::text, c.storage::text, g.completed_revision, c.reason
         FROM channels AS c JOIN segments AS g USING (activity_key)
-        WHERE c.activity_key = \(activity) AND c.lost_at IS NULL AND g.segment = \(SegmentRows.channelSegment)
+        WHERE c.activity_key = \(activity) AND \(unescaped: ChannelStanding.serves("c"))
+          AND g.segment = \(SegmentRows.channelSegment)
         """
     }
 
@@ -140,6 +147,7 @@ extension DeviceStory.Card {
         dueAt = try row["due_at"]
         isOverdue = try row["overdue"]
         isWoken = try row["woken"]
+        heldUntil = try row["held_until"]
         let shownAt: Instant? = try row["shown_at"]
         let shown: Revision = try row["shown_revision"]
         self.shown = shownAt.map { DeviceStory.Shown(revision: shown, at: $0) }

@@ -12,8 +12,6 @@ struct DeviceStory: Sendable, Hashable {
         var startsAt: Instant?
         /// Whether nothing leaves for the app because too many tokens were rejected.
         var isHalted = false
-        /// Until when a routine change waits, because its rule spaces them out.
-        var heldUntil: Instant?
         /// Whether Tally fills an attribute with the activity's id.
         var hasIDAttribute = true
     }
@@ -54,6 +52,8 @@ struct DeviceStory: Sendable, Hashable {
         var dueAt: Instant?
         var isOverdue = false
         var isWoken = false
+        /// Until when its ring, or the channel, holds routine changes back, because a rule spaces them out.
+        var heldUntil: Instant?
         /// The newest revision that its app saw on it.
         var shown: Shown?
         /// When its app first reported it as pending; nil: it has begun.

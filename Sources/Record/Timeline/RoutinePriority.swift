@@ -13,11 +13,11 @@ enum RoutinePriority {
 
     /// An SQL condition: the change `c`, of which ``isMeant`` holds, has left.
     ///
-    /// Whoever has put a change on record says so. For the newest change, a walk that has sent something since says it at
+    /// What is on record as sent has left. For the newest change, a walk that has sent something since says it at
     /// once. For the rest the timeline alone knows. One worker sends them in their order. So only the first push is read
     /// that left of this change or a newer one. A ring that nobody rides is passed without a push.
     static let hasLeft = """
-        (c.is_sent
+        (\(SentChange.isSent("c"))
             OR EXISTS (SELECT FROM segments AS g WHERE g.activity_key = c.activity_key AND g.pushed_at >= c.accepted_at
                         AND c.revision IN (g.completed_revision, g.lap_revision))
             OR c.revision = (

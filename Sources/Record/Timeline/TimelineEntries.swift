@@ -109,7 +109,7 @@ struct TimelineEntries {
             (SELECT c.accepted_at, c.revision * 8, c.revision, card.class, \(RoutinePriority.number),
                     \(RoutinePriority.reason), \(RoutinePriority.explanation)
              FROM (
-                 SELECT activity_key, revision, accepted_at, is_sent FROM changes AS c
+                 SELECT activity_key, revision, accepted_at, is_sent, sent_with_ring, merged_into FROM changes AS c
                  WHERE c.activity_key = \(subject.activityKey) AND \(unescaped: RoutinePriority.isMeant)
                    AND (c.accepted_at, 1::int2, c.revision * 8) < (\(place.at), \(place.source), \(place.id))
                  ORDER BY accepted_at DESC, revision DESC OFFSET 0

@@ -38,11 +38,7 @@ struct TimelineSubject: Sendable {
                d.device_key, d.environment::text AS home,
                coalesce(\(unescaped: AudienceCoverage.condition), false) AS is_wanted,
                a.delivery::text, d.os_version, d.app_version, coalesce(d.activities_enabled, true) AS may_show,
-               \(unescaped: StartTokenState.isLive(device: "d.device_key", type: "a.type_name")) AS has_token,
-               (SELECT max(g.pushed_at + c.min_interval_seconds * interval '1 second')
-                FROM changes AS c JOIN segments AS g USING (activity_key)
-                WHERE c.activity_key = a.activity_key AND c.revision = a.revision AND g.segment >= 0
-                  AND g.pushed_at + c.min_interval_seconds * interval '1 second' > clock_timestamp()) AS held_until
+               \(unescaped: StartTokenState.isLive(device: "d.device_key", type: "a.type_name")) AS has_token
         FROM activities AS a JOIN activity_types AS t USING (bundle_id, type_name)
         LEFT JOIN devices AS d ON d.bundle_id = a.bundle_id AND d.device_id = \(device?.rawValue)
         WHERE a.bundle_id = \(app.rawValue) AND a.activity_id = \(id.rawValue)
@@ -59,8 +55,7 @@ struct TimelineSubject: Sendable {
             newest: try row["revision"],
             environment: try .stored(row["environment"]),
             startsAt: try row["starts_at"],
-            isHalted: try row["is_halted"],
-            heldUntil: try row["held_until"]
+            isHalted: try row["is_halted"]
         )
         policy = try Policy.stored(row["policy"])
         device = try Self.device(row)

@@ -50,7 +50,7 @@ struct AppDeletion {
             """
             SELECT EXISTS (SELECT 1 FROM activities AS a WHERE a.bundle_id = p.bundle_id AND a.state <> 'ended'),
                    EXISTS (SELECT 1 FROM channels AS c
-                           WHERE c.bundle_id = p.bundle_id AND c.state NOT IN ('deleted', 'lost'))
+                           WHERE c.bundle_id = p.bundle_id AND NOT \(unescaped: ChannelStanding.isGone("c")))
             FROM apps AS p WHERE p.bundle_id = \(app.rawValue) FOR UPDATE
             """
         )

@@ -58,13 +58,12 @@ package enum DeviceTokens {
             """
     }
 
-    /// The condition that the token of the device `d` was reported after the death `r`. Then it is tried again, as
-    /// ``PushExceptions`` does with update tokens.
-    private static let isContradicted = """
-        (coalesce(coalesce(d.token_registered_at, d.updated_at)
-                  > 'epoch'::timestamptz + r.dead_at * interval '1 millisecond', false)
-         AND d.token_contradictions < \(PushExceptions.mostContradictions))
-        """
+    /// The condition that the token of the device `d` was reported after the death `r`.
+    private static let isContradicted = PushExceptions.isContradicted(
+        reportedAt: "coalesce(d.token_registered_at, d.updated_at)",
+        contradictions: "d.token_contradictions",
+        diedAt: "r.dead_at"
+    )
 
     /// The part of a statement that revives the rejected tokens of the devices in the rows of a table, at the end of a
     /// halt. It returns their column `device_key`.

@@ -54,10 +54,10 @@ extension StartTokenRows {
             """
     }
 
-    /// The condition that the token `t` was reported after the death `r`. Then it is tried again, as
-    /// ``PushExceptions`` does with update tokens.
-    private static let isContradicted = """
-        (coalesce(t.registered_at > 'epoch'::timestamptz + r.dead_at * interval '1 millisecond', false)
-         AND t.contradictions < \(PushExceptions.mostContradictions))
-        """
+    /// The condition that the token `t` was reported after the death `r`.
+    private static let isContradicted = PushExceptions.isContradicted(
+        reportedAt: "t.registered_at",
+        contradictions: "t.contradictions",
+        diedAt: "r.dead_at"
+    )
 }

@@ -168,7 +168,7 @@ package enum TopicRows {
         JOIN activities AS a ON \(unescaped: Query.byKey("a", "o", "activity_key"))
         JOIN activity_types AS p ON p.bundle_id = a.bundle_id AND p.type_name = a.type_name
         JOIN starts AS s ON \(unescaped: Query.byKey("s", "o", "activity_key", "device_key"))
-        WHERE \(unescaped: StoredJSON.text(at: "{on_unfollow}", of: "p.policy")) = 'end'
+        WHERE \(unescaped: StoredPolicy.endsOnUnfollow("p"))
         ORDER BY s.activity_key, s.device_key FOR NO KEY UPDATE OF s
         """
     }
@@ -193,7 +193,7 @@ package enum TopicRows {
             CROSS JOIN LATERAL (SELECT * FROM devices WHERE device_key = s.device_key OFFSET 0) AS d
             CROSS JOIN LATERAL (SELECT * FROM activities WHERE activity_key = s.activity_key OFFSET 0) AS a
             JOIN activity_types AS p ON p.bundle_id = a.bundle_id AND p.type_name = a.type_name
-            WHERE a.state = 'live' AND \(unescaped: StoredJSON.text(at: "{on_unfollow}", of: "p.policy")) = 'end'
+            WHERE a.state = 'live' AND \(unescaped: StoredPolicy.endsOnUnfollow("p"))
               AND EXISTS (
                   SELECT FROM audience_topics AS m
                   WHERE m.activity_key = a.activity_key

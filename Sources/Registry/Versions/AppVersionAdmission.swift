@@ -146,8 +146,8 @@ package struct AppVersionAdmission {
     ) async throws {
         let rows = try await connection.query(
             """
-            SELECT activity_key FROM subscriptions
-            WHERE device_key = \(deviceKey) AND mode = 'token' AND state IN ('riding', 'due', 'rejected', 'withheld')
+            SELECT activity_key FROM subscriptions AS s
+            WHERE device_key = \(deviceKey) AND \(unescaped: CardStanding.takesStates("s"))
             ORDER BY activity_key
             """
         )

@@ -1,5 +1,7 @@
 package import ActivityModel
+import Cards
 package import Postgres
+import Store
 
 // How far the rings of an activity have followed the rows.
 extension AppVersionRows {
@@ -19,8 +21,8 @@ extension AppVersionRows {
     /// The statement that reads the rows which a ring has still to settle, for ``Unsettled``.
     package static func unsettled(of activityKey: Int64, ring: Int16) -> Query {
         """
-        SELECT app_version, is_withheld, decodes_from FROM activity_app_versions
-        WHERE activity_key = \(activityKey) AND NOT is_settled AND \(ring) <> ALL (settled_rings)
+        SELECT app_version, is_withheld, decodes_from FROM activity_app_versions AS v
+        WHERE activity_key = \(activityKey) AND \(part: CardVersions.isUnsettled("v", on: ring))
         """
     }
 
@@ -31,7 +33,7 @@ extension AppVersionRows {
         UPDATE activity_app_versions AS v
         SET settled_rings = v.settled_rings || \(ring),
             is_settled = NOT EXISTS (
-                SELECT FROM segments AS g WHERE g.activity_key = v.activity_key AND g.segment >= 0
+                SELECT FROM segments AS g WHERE g.activity_key = v.activity_key AND \(unescaped: SegmentRows.isRing("g"))
                   AND g.segment <> \(ring) AND g.segment <> ALL (v.settled_rings)
             )
         FROM unnest(
@@ -50,7 +52,7 @@ extension AppVersionRows {
         SET settled_rings = v.settled_rings || ARRAY(
             SELECT segment FROM segments AS g WHERE g.activity_key = v.activity_key AND g.segment >= \(firstNumber)
         )
-        WHERE v.activity_key = \(activityKey) AND NOT v.is_settled AND \(ring) = ANY (v.settled_rings)
+        WHERE v.activity_key = \(activityKey) AND \(unescaped: CardVersions.isUnsettled("v")) AND \(ring) = ANY (v.settled_rings)
         """
     }
 }

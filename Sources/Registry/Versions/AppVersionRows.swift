@@ -1,6 +1,7 @@
 package import ActivityModel
 import Cards
 package import Postgres
+import Store
 
 /// The rows of `activity_app_versions`: which app versions follow an activity, and whether the newest state may go to
 /// them.
@@ -103,16 +104,17 @@ package enum AppVersionRows {
         """
     }
 
-    /// The condition that the device `d` has a card of the activity `a`, or is being started.
+    /// The condition that the device `d` has a card of the activity `a`, or is being started. A start that waits for the
+    /// start budget leaves later.
     private static let follows = """
         (EXISTS (
             SELECT FROM subscriptions AS s
             WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key
-              AND s.mode = 'token' AND s.state IN ('waiting_for_token', 'riding', 'due', 'rejected', 'withheld') OFFSET 0
+              AND (s.state = 'waiting_for_token' OR \(CardStanding.takesStates("s"))) OFFSET 0
         ) OR EXISTS (
             SELECT FROM starts AS s
             WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key
-              AND (s.state IN ('pending', 'claimed', 'unknown')
+              AND (s.state IN ('pending', 'claimed', 'unknown') OR s.due_at IS NOT NULL
                   OR (s.state = 'withheld' AND s.reason = '\(CardVersions.reason)')) OFFSET 0
         ))
         """

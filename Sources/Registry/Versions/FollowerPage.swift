@@ -32,13 +32,13 @@ struct FollowerPage: Sendable {
             """
             SELECT a.activity_id, a.activity_key, a.revision, v.app_version, v.is_withheld
             FROM (
-                SELECT type_name, bundle_id, activity_id, activity_key, revision, state, ended_at FROM activities
+                SELECT type_name, bundle_id, activity_id, activity_key, revision, ended_at FROM activities
                 WHERE (type_name, bundle_id, activity_id) > (\(type.name.rawValue), \(type.app.rawValue), \(activityID))
                 ORDER BY type_name, bundle_id, activity_id LIMIT \(unescaped: "\(size)")
             ) AS a
             LEFT JOIN LATERAL (
                 SELECT app_version, is_withheld FROM activity_app_versions
-                WHERE activity_key = a.activity_key AND \(unescaped: isShown) OFFSET 0
+                WHERE activity_key = a.activity_key AND NOT \(unescaped: CardLife.isPast("a")) OFFSET 0
             ) AS v ON true
             WHERE a.type_name = \(type.name.rawValue) AND a.bundle_id = \(type.app.rawValue)
             ORDER BY a.activity_id
@@ -57,11 +57,6 @@ struct FollowerPage: Sendable {
         }
         return FollowerPage(followers: followers, last: ids.count == size ? ids.last : nil)
     }
-
-    /// The condition that phones show the activity `a`, or may show it later.
-    private static let isShown = """
-        (a.state <> 'ended' OR a.ended_at > clock_timestamp() - interval '\(CardLife.longest.components.seconds) seconds')
-        """
 
     /// Judges the newest states for the app versions that `isConcerned` names.
     ///

@@ -6,7 +6,7 @@ extension EventRows {
     package static func restoration(to restored: String) -> Query {
         """
         UPDATE events SET transaction_id = \(restored)::xid8
-        WHERE transaction_id >= pg_snapshot_xmax(pg_current_snapshot())
+        WHERE \(unescaped: EventOrder.isAhead("transaction_id"))
         """
     }
 }

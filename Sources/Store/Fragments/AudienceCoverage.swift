@@ -9,6 +9,15 @@ package enum AudienceCoverage {
          OR \(TopicFollowing.isCovered(device: "d.device_key", user: "d.user_id"))))
         """
 
+    /// The condition that a member of the audience has a registered device, in whatever environment. Nobody else is
+    /// reached. The arguments are SQL expressions.
+    package static func isRegistered(_ kind: String, _ memberID: String, of app: String) -> String {
+        func isThere(_ column: String) -> String {
+            "EXISTS (SELECT FROM devices AS d WHERE d.bundle_id = \(app) AND d.\(column) = \(memberID) OFFSET 0)"
+        }
+        return "(CASE \(kind) WHEN 'user' THEN \(isThere("user_id")) ELSE \(isThere("device_id")) END)"
+    }
+
     /// The condition that the audience of the activity `a` names a member. Looks at one entry of the index.
     ///
     /// The order forces the index by name. A plan that was made while the table was empty takes the index in the order

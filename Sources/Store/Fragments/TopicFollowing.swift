@@ -37,6 +37,11 @@ package enum TopicFollowing {
         """
     }
 
+    /// The condition that the audience of an activity has topics: phones join and leave it by what they follow.
+    package static func isAsked(by activityKey: String) -> String {
+        "EXISTS (SELECT FROM audience_topics AS m WHERE m.activity_key = \(activityKey) OFFSET 0)"
+    }
+
     /// The condition that a row `rule` of `audience_topics` covers a device of the activity `a`.
     package static func covers(_ rule: String, device: String, user: String) -> String {
         """

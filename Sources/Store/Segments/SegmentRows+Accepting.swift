@@ -54,7 +54,8 @@ extension SegmentRows {
             ]) AS u
             CROSS JOIN LATERAL (
                 SELECT a.state = 'creating' AS is_wanted, \(unescaped: mayBeMade) AS may_be_made
-                FROM channels AS a WHERE a.activity_key = u.activity_key AND a.lost_at IS NULL OFFSET 0
+                FROM channels AS a WHERE a.activity_key = u.activity_key AND \(unescaped: ChannelStanding.serves("a"))
+                OFFSET 0
             ) AS n
         ) AS w
         RETURNING activity_key, lease_owner::text, due_at IS NOT NULL

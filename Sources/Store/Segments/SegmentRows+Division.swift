@@ -4,7 +4,7 @@ package import Postgres
 extension SegmentRows {
     /// The statement that counts the rings of an activity.
     package static func ringCount(of activityKey: Int64) -> Query {
-        "SELECT count(*) FROM segments WHERE activity_key = \(activityKey) AND segment >= 0"
+        "SELECT count(*) FROM segments AS o WHERE o.activity_key = \(activityKey) AND \(unescaped: isRing("o"))"
     }
 
     /// The statement that divides a leased ring. The ring keeps the device keys up to the first cut. Each new ring
@@ -23,7 +23,7 @@ extension SegmentRows {
         return """
             WITH mine AS (
                 UPDATE segments SET through_key = \(cuts[0])
-                WHERE \(part: isHeld(lease)) AND lease_until > clock_timestamp()
+                WHERE \(part: isRunning(lease))
                 RETURNING *
             )
             INSERT INTO segments (activity_key, segment, after_key, through_key, due_at, completed_revision, lap_revision,

@@ -1,12 +1,27 @@
+package import FoundationEssentials
 package import Postgres
 
 // Prolonging leases, and ending them before their time. A lost lease stays as it is.
 extension SegmentRows {
-    /// The condition that a row has the lease, even if its time is over.
-    package static func isHeld(_ lease: SegmentLease) -> Query {
+    /// The condition that a row has the lease, even if its time is over. What was sent under it counts.
+    package static func isHeld(_ lease: SegmentLease, as row: String = "segments") -> Query {
         """
-        activity_key = \(lease.activityKey) AND segment = \(lease.segment) AND lease_owner = \(lease.owner)::uuid
+        \(unescaped: row).activity_key = \(lease.activityKey) AND \(unescaped: row).segment = \(lease.segment)
+        AND \(unescaped: row).lease_owner = \(lease.owner)::uuid
         """
+    }
+
+    /// The condition that a row has the lease, and that its time is not over. No other worker sends for the segment.
+    package static func isRunning(_ lease: SegmentLease, as row: String = "segments") -> Query {
+        "\(part: isHeld(lease, as: row)) AND \(unescaped: isLeased(row))"
+    }
+
+    /// The condition that some worker sends for the segment `s`.
+    package static func isLeased(_ s: String) -> String { "\(s).lease_until > clock_timestamp()" }
+
+    /// The condition that a worker of a daemon sends for the segment `s`.
+    package static func isLeased(_ s: String, by daemon: UUID) -> Query {
+        "(\(unescaped: s).lease_daemon = \(daemon) AND \(unescaped: isLeased(s)))"
     }
 
     /// The part of a statement that prolongs a lease to last as long as `time` from now. It leaves a fresh lease as it
@@ -56,7 +71,7 @@ extension SegmentRows {
         SET lease_owner = NULL, lease_until = NULL, failures = \(unescaped: failures),
             due_at = least(clock_timestamp() + \(delay)::interval, \(unescaped: time)),
             retry_at = CASE WHEN \(isFailure) THEN clock_timestamp() + \(delay)::interval END
-        WHERE \(part: isHeld(lease)) AND wakes = coalesce(\(wakesSeen), wakes)
+        WHERE \(part: isHeld(lease, as: "s")) AND wakes = coalesce(\(wakesSeen), wakes)
         """
     }
 }

@@ -8,6 +8,15 @@ package enum SegmentRows {
     /// The ring that every activity has from its beginning; the starts are its work, too.
     package static let firstRing: Int16 = 0
 
+    /// The condition that the segment `g` is a ring: it sends to phones by their own tokens.
+    package static func isRing(_ g: String) -> String { "\(g).segment >= \(firstRing)" }
+
+    /// The condition that the segment `g` is the ring that also sends the starts.
+    package static func isFirstRing(_ g: String) -> String { "\(g).segment = \(firstRing)" }
+
+    /// The condition that the segment `g` is the channel: what it sends reaches all phones that listen.
+    package static func isChannel(_ g: String) -> String { "\(g).segment = \(channelSegment)" }
+
     // MARK: Giving work
 
     /// An SQL expression: when the segment `s` becomes due if it gets work now. New work does not cut the pause after a
@@ -55,7 +64,7 @@ package enum SegmentRows {
     /// The condition that the segment `g` is the ring that holds a card.
     package static func isRing(of card: String) -> String {
         """
-        (g.activity_key = \(card).activity_key AND g.segment >= 0
+        (g.activity_key = \(card).activity_key AND \(isRing("g"))
          AND \(card).device_key > g.after_key AND \(card).device_key <= g.through_key)
         """
     }
@@ -80,8 +89,17 @@ package enum SegmentRows {
     package static let sentToRider = """
         (CASE WHEN s.mode = 'token' THEN \(sentOnRing)
          ELSE (SELECT greatest(s.known_revision, g.completed_revision) FROM segments AS g
-               WHERE g.activity_key = s.activity_key AND g.segment = \(channelSegment)) END)
+               WHERE g.activity_key = s.activity_key AND \(isChannel("g"))) END)
         """
+
+    /// The condition that a rider `s` of the ring `g` has been sent a revision; what ``sentOnRing`` compares, for many
+    /// riders of a ring that is read once.
+    package static func hasSent(_ revision: String) -> String {
+        """
+        (s.known_revision >= \(revision) OR g.completed_revision >= \(revision)
+         OR (g.lap_revision >= \(revision) AND \(hasPassed("s.device_key", since: "g.lap_origin"))))
+        """
+    }
 
     /// The state of a card `s` of the activity `a`, as people read it. A rider that was sent the end is over; its row
     /// stays as it is.

@@ -1,4 +1,5 @@
 package import Postgres
+import Store
 
 /// The statements that write `webhooks`, for the rooms above.
 package enum WebhookRows {
@@ -14,7 +15,7 @@ package enum WebhookRows {
                 SELECT p.transaction_id, p.event_id FROM (VALUES
                     (\(unescaped: late).transaction_id, \(unescaped: late).event_id),
                     (\(restored)::xid8, \(unescaped: late).first_event_id - 1),
-                    (pg_snapshot_xmin(pg_current_snapshot()), 0::bigint)
+                    (\(unescaped: EventOrder.bound), 0::bigint)
                 ) AS p(transaction_id, event_id)
                 WHERE p.event_id IS NOT NULL ORDER BY p.transaction_id, p.event_id LIMIT 1
             ),

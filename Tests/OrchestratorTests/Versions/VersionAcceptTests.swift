@@ -134,6 +134,20 @@ struct VersionAcceptTests {
         }
     }
 
+    @Test("A start that waits for the start budget of its phone holds a state back that its app could not decode")
+    func startBudget() async throws {
+        try await withWorld(policy: { $0.startBudget.count = 1 }) { world in
+            try await world.registerVersion()
+            try await world.install("1.4", on: "old", token: "5a01")
+            for id in ["other", "final"] {
+                try await world.start(id, to: World.devices("old"))
+                try await world.settle()
+            }
+            #expect(try await world.show().starts.reasons == ["start_budget": 1])
+            #expect(try await refusingVersions { try await world.updateNew(2) } == [1])
+        }
+    }
+
     @Test("One follower among many phones of a version holds a state back until its card is gone")
     func lastOfMany() async throws {
         let settings = OrchestratorSettings { $0.stretchSize = 2 }

@@ -190,7 +190,7 @@ struct DeviceVerdictTests {
         Case("channel lost", "channel_gone", "Apple has lost") { $0.card = card(.over, reason: "channel_lost") },
         Case("spaced out", "held_back", noonText) {
             $0.card = card(.riding, sent: 14)
-            $0.activity.heldUntil = noon
+            $0.card?.heldUntil = noon
         },
         Case("channel gone", "channel_gone") { $0.card = card(.over, reason: "channel_deleted") },
         Case("on its way", "pending", "about to be sent", "revision 14") { $0.card = card(.riding, sent: 14) },

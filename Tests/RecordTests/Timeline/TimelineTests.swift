@@ -90,6 +90,53 @@ struct TimelineTests {
         }
     }
 
+    @Test(
+        "A change that is held back says so, unless an older one that waits for nothing takes it along",
+        arguments: [Delivery.tokens, .channel]
+    )
+    func heldBack(delivery: Delivery) async throws {
+        let rule = PolicyRule(changed: try #require(JSONPointer("/score")), minimumIntervalSeconds: 30)
+        try await withWorld(policy: { $0.rules = [rule] }) { world in
+            try await world.start(delivery: delivery, alert: nil)
+            try await world.settle()
+            if delivery == .tokens {
+                try await world.follow("d1", token: "aa01", known: 1)
+            } else {
+                try await world.report("d1", .channel, known: 1)
+            }
+            try await world.settle()
+            try await world.pass(31)
+            try await world.update(score: 1)
+            try await world.settle()
+            try await world.pass(5)
+            try await world.update(score: 2)
+            try await world.settle()
+            #expect(try await world.explain("d1").verdict.code == "held_back")
+            try await world.pass(5)
+            try await world.update(score: 3) { $0.urgency = .notable }
+            try await world.update(score: 4)
+            #expect(try await world.explain("d1").verdict.code == "pending")
+        }
+    }
+
+    @Test("The priority of a change is told for as long as the change is there, also without its pushes")
+    func priorityOfOldChange() async throws {
+        try await withWorld { world in
+            try await world.start(alert: nil)
+            try await world.follow("d1", token: "aa01", known: 1)
+            try await world.settle()
+            for score in 1...2 {
+                try await world.update(score: Int64(score))
+                try await world.settle()
+                try await world.pass(5)
+            }
+            try await world.writeTimeline()
+            try await world.database.execute("DELETE FROM timeline")
+            let entries = try await world.explain("d1").page.items
+            #expect(entries.filter { $0.kind == "priority" }.map(\.revision) == [3, 2])
+        }
+    }
+
     @Test("An alert that is left out for want of room is told of")
     func droppedAlert() async throws {
         try await withWorld { world in

@@ -20,8 +20,8 @@ LEASING = "Store/Segments/SegmentRows+Claims.swift"
 leases.string("lapsed-lease-is-kept", LEASING, "\\(s).lease_until < now()", "false")
 leases.string("lease-of-a-later-clock-is-kept", LEASING, "OR \\(s).lease_until > clock_timestamp() + interval '\\(most) milliseconds'", "")
 leases.query("early-segments-are-claimed", LEASING, "segment <= 0 AND due_at <= now()", "segment <= 0")
-leases.query("lapsed-lease-is-renewed", STORE, "AND (lease_until > clock_timestamp() OR EXISTS (SELECT FROM renewed))", "")
-leases.query("lapsed-lease-sends", STORE, "AND s.lease_until > clock_timestamp()", "")
+leases.expression("lapsed-lease-is-renewed", STORE, 'SegmentRows.isLeased("s")', '"true"')
+leases.expression("lapsed-lease-sends", STORE, 'SegmentRows.isRunning(lease, as: "s")', 'SegmentRows.isHeld(lease, as: "s")')
 leases.query("newer-change-does-not-stop", STORE, "AND a.state = 'live'", "", at="({} AND a.state = 'live')".replace("{}", "\\(isFirst)"))
 leases.expression("stores-without-a-lease", STORE, "results[statements.count].affectedRows > 0", "true", at="guard results[statements.count].affectedRows > 0")
 leases.expression("exceptions-without-a-lease", STORE, "results.last?.isEmpty == false", "true")
@@ -47,8 +47,7 @@ ACCEPTED = "Store/Segments/SegmentRows+Accepting.swift"
 leases.statement("partly-refused-is-not-on-record", UPDATES,
     "changes.append(ChangeStore.markSent(revision, of: update.lease.activityKey))")
 leases.expression("accept-trusts-an-old-look", "Intake/AcceptedWork.swift", "wakes == rest.wakes + 1", "true")
-leases.expression("accept-forgets-due-cards", "DeliveryStore/SmallSegments/RestingSegment.swift",
-    """hasNo("mode = 'token' AND d.state = 'due'", orderedBy: "mode, due_at")""", '"true"')
+leases.expression("accept-forgets-due-cards", "DeliveryStore/SmallSegments/RestingSegment.swift", "DueCards.noneOnRings", '"true"')
 leases.expression("accept-forgets-starts", "DeliveryStore/SmallSegments/RestingSegment.swift", "ActivitySnapshot.hasNoStartToSend", '"true"')
 leases.string("a-leased-ring-is-taken", ACCEPTED, "s.lease_owner IS NULL AND ", "")
 leases.string("a-ring-that-filled-is-passed", ACCEPTED, "s.wakes IS NOT DISTINCT FROM w.empty_since", "w.empty_since IS NOT NULL")
@@ -70,7 +69,7 @@ stamping.expression("stamp-out-of-order-leaves", CHANGES, "isInOrder", "true", a
 stamping.string("equal-stamps-are-in-order", CHANGES, "o.timestamp >= c.timestamp", "o.timestamp > c.timestamp",
                 equivalent="every stamp is above the last one of its activity, so no two of them are equal")
 stamping.string("fresh-stamps-are-forgotten", CHANGES, "c.timestamp >= a.fresh_stamp", "true")
-stamping.query("stamps-without-a-lease", CHANGES, " AND lease_until > clock_timestamp()", "")
+stamping.expression("stamps-without-a-lease", CHANGES, "SegmentRows.isRunning(lease)", "SegmentRows.isHeld(lease)")
 stamping.expression("end-waits-for-the-clock", CHANGES, "stored.kind != .end", "true", at="wait > 0, stored.kind != .end")
 stamping.expression("stamps-ahead-of-the-clock", CHANGES, "wait > 0", "false", at="if wait > 0, stored.kind")
 stamping.statement("stamps-twice", CHANGES, "if !anew, let change = stored.changeUnderItsStamp { return change }",
@@ -98,7 +97,8 @@ walks.expression("served-is-passed", CAROUSEL, "min(revision, upcoming - 1)", "m
 walks.expression("served-settles-all", CAROUSEL, "settled < begun ? settled : nil", "nil")
 
 rings = Area("rings", "^DeliveryTests[.](Ring|Merge|Division|ReportedAlert)")
-rings.query("due-cards-ride", "Cards/Rings/RingSlice.swift", "state = 'riding'", "state IN ('riding', 'due')")
+rings.expression("due-cards-ride", "Cards/Rings/RingSlice.swift", 'CardStanding.rides("s")',
+                 """"(s.mode = 'token' AND s.state IN ('riding', 'due'))\"""")
 rings.expression("old-slices-leave", "Delivery/Rings/RingAhead.swift", "now - readAt > Self.maximumAge", "false")
 rings.expression("walks-on-over-the-end", "Delivery/Rings/RingWalk.swift", "look.mayGoOn", "true")
 WINDOW = "Delivery/Rings/RingWindow.swift"
@@ -107,9 +107,9 @@ rings.statement("stores-over-a-gap", WINDOW, "break", "continue", at="guard let 
 rings.string("passed-is-all-behind-the-origin", "Store/Segments/SegmentRows.swift", "\\(deviceKey) > \\(origin) AND \\(deviceKey) <= g.cursor", "\\(deviceKey) > \\(origin)")
 
 merges = Area("merges", "^DeliveryTests[.](Merge|Ring|CatchUp|Pacing)|^RecordTests[.]Timeline")
-UNSENT = '"(c.merged_into IS NULL AND NOT \\(isSent("c")))"'
+UNSENT = '"(c.merged_into IS NULL AND NOT \\(SentChange.isSent("c")))"'
 merges.expression("merged-may-be-sent", CHANGES, UNSENT, '"c.merged_into IS NULL"')
-merges.expression("merged-again", CHANGES, UNSENT, '"NOT \\(isSent("c"))"')
+merges.expression("merged-again", CHANGES, UNSENT, '"NOT \\(SentChange.isSent("c"))"')
 merges.query("other-rings-are-passed-over", CHANGES, "others.next)", "9223372036854775807)", at="AND s.revision < least(\\(upcoming), others.next)")
 merges.query("passed-counts-as-sent", CHANGES, "SET sent_with_ring = false", "SET sent_with_ring = true")
 merges.expression("lost-lease-leaves-no-record", "DeliveryStore/SmallSegments/PlainUpdateStore.swift", "ended.count < rings.count", "false")
@@ -170,7 +170,7 @@ starts.string("answer-of-an-older-claim", ANSWERS, "s.claimed_at = r.claimed_at"
 starts.string("answer-unsettles-a-report", ANSWERS, " AND s.state = 'claimed'", "")
 starts.statement("unknown-is-sent-again-at-once", RESULTS, "return .unknown(outcome.words)", "return .notSent(outcome.words)")
 START_TOKENS = "Registry/Devices/StartTokenRows+Answers.swift"
-starts.string("older-start-token-dies", START_TOKENS, "t.registered_at > 'epoch'", "t.registered_at < 'epoch'")
+starts.string("older-start-token-dies", START_TOKENS, "t.registered_at", "'-infinity'::timestamptz")
 starts.query("other-start-token-dies", START_TOKENS, " AND t.token = r.token", "")
 starts.query("dead-start-token-is-only-rejected", START_TOKENS, " AND t.state <> 'dead'", "")
 starts.query("who-is-owed-nothing-is-in-a-hurry", "Cards/Reports/StoredCard.swift", " AND (s.leaving OR least(s.known_revision, s.confirmed_revision) < a.revision)", "")
@@ -239,15 +239,16 @@ EXCEPTIONS = "Cards/Answers/PushExceptions.swift"
 failures.expression("one-refusal-is-all", EXCEPTIONS, "accepted == 0 && refused.count > 1", "accepted == 0 && refused.count > 0")
 failures.expression("dead-tokens-are-a-common-failure", EXCEPTIONS, "isAboutTokens ? nil : refused.first?.outcome.words", "refused.first?.outcome.words")
 failures.statement("rejected-dies", EXCEPTIONS, "rejected.append((recipient, outcome))", "dead.append((recipient, outcome, nil, delay))")
-failures.query("older-token-lives", EXCEPTIONS, "s.registered_at > 'epoch'", "s.registered_at < 'epoch'")
+failures.string("older-token-lives", EXCEPTIONS, "\\(reportedAt) > 'epoch'", "\\(reportedAt) < 'epoch'")
 failures.query("new-token-dies", EXCEPTIONS, " AND s.update_token = d.token", "",
                at="AS d(device_key, token, reason, dead_at, delay, heard)\n            WHERE s.activity_key = \\(activityKey) AND s.device_key = d.device_key AND s.update_token = d.token")
 failures.query("new-token-is-rejected", EXCEPTIONS, " AND s.update_token = d.token", "",
                at="AS d(device_key, token, reason, heard)\n        WHERE s.activity_key = \\(activityKey) AND s.device_key = d.device_key AND s.update_token = d.token")
 DEVICE_TOKENS = "Registry/Devices/DeviceTokens.swift"
-failures.string("younger-device-token-dies", DEVICE_TOKENS, "> 'epoch'", "< 'epoch'")
+failures.string("younger-device-token-dies", DEVICE_TOKENS, "coalesce(d.token_registered_at, d.updated_at)", "'-infinity'::timestamptz")
 failures.string("any-report-renews-the-device-token", DEVICE_TOKENS, "coalesce(d.token_registered_at, d.updated_at)", "d.updated_at")
-failures.string("device-token-is-contradicted-for-ever", DEVICE_TOKENS, "AND d.token_contradictions <", "AND -1 <")
+failures.string("device-token-is-contradicted-for-ever", DEVICE_TOKENS, "d.token_contradictions", "-1",
+                at='contradictions: "d.token_contradictions"')
 failures.query("rejected-device-token-dies", DEVICE_TOKENS, "r.is_dead AND NOT ", "NOT ")
 failures.string("rejected-device-token-is-used", "Cards/UsableToken.swift", "d.token_rejected_at IS NULL", "true")
 failures.query("waiting-push-to-a-rejected-token-leaves", "DeliveryStore/Pushes/QueuedPush.swift", "WHEN own.is_rejected", "WHEN false")
@@ -287,9 +288,8 @@ doctor.expression("silence-blames-the-capability", APPLE, "(error as? Problem)?.
 doctor.expression("refusal-blames-the-network", APPLE, "(error as? Problem)?.code == Problem.Code.apnsRefused", "false")
 
 # What would read all cards of a large activity, and change no answer.
-RESTING = "DeliveryStore/SmallSegments/RestingSegment.swift"
 reads = Area("reads", "^DeliveryTests[.]RowWrite|^IntakeTests[.](LongAudience|AudienceTests)")
-reads.string("empty-ring-is-sought-to-the-end", RESTING, " AND d.activity_key <= a.activity_key", "")
+reads.string("empty-ring-is-sought-to-the-end", "Cards/DueCards.swift", " AND d.activity_key <= a.activity_key", "")
 reads.string("names-are-sought-in-their-order", "Store/Fragments/AudienceCoverage.swift", "ORDER BY m.kind, m.member_id LIMIT 1", "ORDER BY m.member_key LIMIT 1")
 reads.string("names-begin-with-the-name", "Store/Fragments/AudienceCoverage.swift", ") = \\(memberID), false)", ") >= \\(memberID), false)")
 
