@@ -62,7 +62,7 @@ struct CatchUpOrderTests {
         }
     }
 
-    @Test("Cards that are behind by different changes cost no question each, and hear the newest alert if they have not")
+    @Test("Cards that are behind by different changes cost no question each; each hears the newest alert if it has not")
     func differentRevisions() async throws {
         try await withWorld { world in
             try await world.start()

@@ -84,6 +84,61 @@ struct GroupedWorkTests {
         await running.value
     }
 
+    /// Carries out the numbers up to `count` in one group, which `fail` may refuse with the state of an error.
+    private func carryOut(
+        upTo count: Int,
+        failing fail: @escaping @Sendable (_ numbers: [Int], _ call: Int) -> String?
+    ) async -> (answers: [Result<Int, any Error>], calls: Int) {
+        let calls = Mutex(0)
+        let work = GroupedWork<Int, Int, Int>(
+            "counting",
+            .init(groupSize: count, lanes: 1, worthALane: 1, takesWholeLines: true),
+            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        ) { numbers, _ in
+            let call = calls.withLock { calls in
+                calls += 1
+                return calls
+            }
+            if let state = fail(numbers, call) { throw PostgresError(.server, message: "refused", sqlState: state) }
+            return numbers.map { .success($0) }
+        }
+        let running = Task { await work.run() }
+        let answers = await work.submit((1...count).map { ($0, $0) })
+        running.cancel()
+        await running.value
+        return (answers, calls.withLock { $0 })
+    }
+
+    @Test(
+        "Where it is the server that fails, all of a group are told at once",
+        arguments: ["53100", "25006", "57P01", "58030", "08006"]
+    )
+    func ofServer(state: String) async {
+        let (answers, calls) = await carryOut(upTo: 100) { _, _ in state }
+        #expect(answers.count == 100)
+        for answer in answers {
+            let error = #expect(throws: PostgresError.self) { try answer.get() }
+            #expect(error?.sqlState == state)
+        }
+        #expect(calls == 1)
+    }
+
+    @Test("A group that was in a deadlock is carried out again as it is")
+    func deadlock() async {
+        let (answers, calls) = await carryOut(upTo: 100) { _, call in call == 1 ? "40P01" : nil }
+        #expect(answers.compactMap { try? $0.get() } == Array(1...100))  // nil is missed
+        #expect(calls == 2)
+    }
+
+    @Test("What the server refuses of a group is found by halves, and the others are carried out")
+    func halves() async {
+        let (answers, calls) = await carryOut(upTo: 256) { numbers, _ in numbers.contains(77) ? "22P05" : nil }
+        #expect(answers.compactMap { try? $0.get() } == (1...256).filter { $0 != 77 })  // nil is missed
+        #expect(throws: PostgresError.self) { try answers[76].get() }
+        // The whole, and two halves at each of eight steps.
+        #expect(calls == 17)
+    }
+
     @Test("What has to wait for somebody else does so apart: the others of its group, and the next groups, go on")
     func apart() async {
         let (released, release) = AsyncStream.makeStream(of: Void.self)
