@@ -56,12 +56,12 @@ extension Intake {
         return await inTurns(answers) { await self.counted($0) }
     }
 
-    /// How many starts of a batch are judged or counted at the same time. The other connections of the database are for
-    /// others.
+    /// How many parts of a batch are judged, counted or scheduled at the same time. The other connections of the database
+    /// are for others.
     private static let atOnce = 4
 
-    /// Carries out work for each of some starts, a few at a time.
-    private func inTurns<Input: Sendable, Output: Sendable>(
+    /// Carries out work for each of some inputs, a few at a time.
+    func inTurns<Input: Sendable, Output: Sendable>(
         _ inputs: [Input],
         _ body: @escaping @Sendable (Input) async -> Output
     ) async -> [Output] {
