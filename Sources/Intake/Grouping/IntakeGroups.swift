@@ -84,8 +84,8 @@ package final class IntakeGroups: Service, CustomStringConvertible {
             "taking reports of cards",
             .init(groupSize: 250, lanes: 3, worthALane: 16, takesWholeLines: false),
             logger: logger
-        ) { reports, _ in
-            try await ReportGroup.accept(reports, in: database, waking: wakeUps)
+        ) { reports, isPatient in
+            try await ReportGroup.accept(reports, in: database, waking: wakeUps, isPatient: isPatient)
         }
         registrations = GroupedWork(
             "registering devices",
