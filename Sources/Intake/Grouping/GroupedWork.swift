@@ -145,21 +145,44 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
                 let isPatient = state.withLock { $0.apart >= Self.mostApart }
                 let answers = await answers(to: group.elements.map(\.request), isPatient: isPatient)
                 let rest = isPatient ? nil : group.part(at: Self.locked(answers))
-                let now = now()
-                let isDue: Bool
-                (next, isDue) = state.withLock { state in
-                    state.queue.finished(group, but: rest)
-                    if rest != nil { state.apart += 1 }
-                    let next = state.queue.next()
-                    state.pace.finished(group.elements.count, leavesMore: state.queue.leavesMore, now: now)
-                    return (next, state.queue.hasNext)
+                if let part = rest, !takePlaceApart() {
+                    // Others have come first. So this part waits in the lane, and only this one.
+                    tell(answers, to: group, butLocked: true)
+                    let late = await self.answers(to: part.elements.map(\.request), isPatient: true)
+                    tell(late, to: part, butLocked: false)
+                    next = finish(group, but: nil)
+                    continue
                 }
-                // There is enough for another lane.
-                if isDue { arrived.yield() }
+                next = finish(group, but: rest)
                 tell(answers, to: group, butLocked: !isPatient)
                 if let rest { apart.addTask { await self.wait(for: rest) } }
             }
         }
+    }
+
+    /// Whether another part may wait outside the lanes. It has its place then.
+    private func takePlaceApart() -> Bool {
+        state.withLock { state in
+            guard state.apart < Self.mostApart else { return false }
+            state.apart += 1
+            return true
+        }
+    }
+
+    /// A group was carried out, but for a part that waits apart.
+    ///
+    /// - Returns: The next group, if one may be begun.
+    private func finish(_ group: Queue.Group, but rest: Queue.Group?) -> Queue.Group? {
+        let now = now()
+        let (next, isDue) = state.withLock { state in
+            state.queue.finished(group, but: rest)
+            let next = state.queue.next()
+            state.pace.finished(group.elements.count, leavesMore: state.queue.leavesMore, now: now)
+            return (next, state.queue.hasNext)
+        }
+        // There is enough for another lane.
+        if isDue { arrived.yield() }
+        return next
     }
 
     /// Carries out a part that has to wait for locks, and then the next groups.

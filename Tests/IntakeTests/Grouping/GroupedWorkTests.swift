@@ -1,5 +1,6 @@
 import APITypes
 import Logging
+import OrchestratorTestSupport
 import Postgres
 import Synchronization
 import Testing
@@ -137,6 +138,41 @@ struct GroupedWorkTests {
         #expect(throws: PostgresError.self) { try answers[76].get() }
         // The whole, and two halves at each of eight steps.
         #expect(calls == 17)
+    }
+
+    @Test("Two parts wait apart, also if three find at the same moment that they have to: the third waits in its lane")
+    func twoApart() async {
+        let (entering, waiting, working) = (Gate(), Gate(), Gate())
+        // 10 and more are locked.
+        let work = GroupedWork<Int, Int, Int>(
+            "counting",
+            .init(groupSize: 2, lanes: 3, worthALane: 1, takesWholeLines: true),
+            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        ) { numbers, isPatient in
+            let isLocked = numbers.contains { $0 >= 10 }
+            if isLocked, !isPatient {
+                await entering.pass()
+                return numbers.map { _ in .failure(StillLocked()) }
+            }
+            await (isLocked ? waiting : working).pass()
+            return numbers.map { .success($0) }
+        }
+        let running = Task { await work.run() }
+        // Three groups of two, none of which knows of the others.
+        let locked = Task { await work.submit((10...15).map { ($0, $0) }) }
+        await entering.arrivals(3)
+        entering.open()
+        await waiting.arrivals(3)
+        let others = Task { await work.submit((0...9).map { ($0, $0) }) }
+        await working.arrivals(2)
+        // Two of three lanes are free for them.
+        #expect(work.backlog.count == 6)
+        waiting.open()
+        working.open()
+        let answers = await locked.value + others.value
+        #expect(answers.compactMap { try? $0.get() } == Array(10...15) + Array(0...9))  // nil is missed
+        running.cancel()
+        await running.value
     }
 
     @Test("What has to wait for somebody else does so apart: the others of its group, and the next groups, go on")
