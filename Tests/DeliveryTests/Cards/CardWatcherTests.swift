@@ -32,6 +32,17 @@ struct CardWatcherTests {
         try await world.number("SELECT count(*) FROM events WHERE kind = 'token_wait_overdue'")
     }
 
+    @Test("What is about to be sent has its place at once, so that no more leaves at a time than may")
+    func places() async {
+        let (counted, gate) = (CardWatcher.Counted(), Gate())
+        await withDiscardingTaskGroup { group in
+            for _ in 1...3 { counted.add(to: &group) { await gate.pass() } }
+            #expect(counted.count == 3)
+            gate.open()
+        }
+        #expect(counted.count == 0)
+    }
+
     @Test("A token that does not come in time is reported once, and its card is caught up all the same when it comes")
     func overdueToken() async throws {
         try await withWorld(policy: { $0.tokenWaitSeconds = 100 }) { world in
