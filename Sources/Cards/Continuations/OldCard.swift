@@ -1,5 +1,6 @@
 package import ActivityModel
 package import Postgres
+package import Store
 
 /// A card that a new card has taken the place of, and that is to be ended by its update token.
 package struct OldCard: Sendable {
