@@ -130,7 +130,8 @@ struct StartGroup {
                         answers[place] = .success(Stored(answer: CountedAnswer(known, for: key)))
                         continue
                     }
-                    guard isLocked || kept.claim(key) else { continue }
+                    if isLocked { throw StillLocked() }
+                    guard kept.claim(key) else { continue }
                 }
                 if isLocked { throw StillLocked() }
                 guard names.insert(command.start.name).inserted else { continue }
