@@ -98,7 +98,7 @@ package enum Continuations {
             let begun = try rows.decoded(as: (Int64, Int64).self).map { CardKey(activityKey: $0, deviceKey: $1) }
             guard !begun.isEmpty else { return false }
             _ = try await connection.commit(
-                CardKey.hold(begun) + questions(begun) + [SegmentRows.announce(cards: begun)]
+                CardKey.hold(begun) + [question(begun), SegmentRows.announce(cards: begun)]
             )
             return true
         }
@@ -147,19 +147,18 @@ package enum Continuations {
         """
     }
 
-    /// The statements, one for each activity, that have the newest state sent to these cards once more. A card that is gone
-    /// may be found out so.
-    private static func questions(_ cards: [CardKey]) -> [Query] {
-        Dictionary(grouping: cards, by: \.activityKey).sorted { $0.key < $1.key }.map { activityKey, cards in
-            """
-            UPDATE subscriptions AS s
-            SET state = 'due', due_at = clock_timestamp(), confirmed_revision = 0,
-                known_revision = \(unescaped: SegmentRows.sentOnRing),
-                heard_revision = greatest(s.heard_revision, \(unescaped: SegmentRows.heardOnRing))
-            WHERE s.activity_key = \(activityKey) AND s.device_key = ANY(\(cards.map(\.deviceKey)))
-              AND \(unescaped: CardStanding.rides("s"))
-            """
-        }
+    /// The statement that has the newest state sent to these cards once more. A card that is gone may be found out so. The
+    /// cards are held (``CardKey/hold(_:)``).
+    private static func question(_ cards: [CardKey]) -> Query {
+        """
+        UPDATE subscriptions AS s
+        SET state = 'due', due_at = clock_timestamp(), confirmed_revision = 0,
+            known_revision = \(unescaped: SegmentRows.sentOnRing),
+            heard_revision = greatest(s.heard_revision, \(unescaped: SegmentRows.heardOnRing))
+        FROM unnest(\(cards.map(\.activityKey)), \(cards.map(\.deviceKey))) AS r(activity_key, device_key)
+        WHERE \(unescaped: Query.byKey("s", "r", "activity_key", "device_key"))
+          AND \(unescaped: CardStanding.rides("s"))
+        """
     }
 
     /// The statement that has the cards of registered devices looked at again, if they have been old enough for a while.

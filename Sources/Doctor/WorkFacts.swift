@@ -118,11 +118,11 @@ extension WorkFacts {
                 """
                 SELECT coalesce(max(extract(epoch FROM clock_timestamp() - at)), 0)::float8 FROM (
                     SELECT at FROM events AS e
-                    WHERE e.transaction_id >= \(unescaped: EventOrder.bound)
+                    WHERE e.transaction_id >= \(unescaped: EventVisibility.bound)
                       AND (\(app)::text IS NULL OR e.bundle_id = \(app))
                     UNION ALL
                     SELECT c.accepted_at FROM changes AS c JOIN activities AS a USING (activity_key)
-                    WHERE c.transaction_id >= \(unescaped: EventOrder.bound)
+                    WHERE c.transaction_id >= \(unescaped: EventVisibility.bound)
                       AND (\(app)::text IS NULL OR a.bundle_id = \(app))
                 ) AS withheld (at)
                 """,

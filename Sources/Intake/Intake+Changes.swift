@@ -73,6 +73,7 @@ extension Intake {
         let backlog = groups.changes.backlog
         var answers: [Result<Replayable<ChangeAnswer>, any Error>] = []
         var commands: [(place: Int, command: ChangeCommand)] = []
+        var scheduled: [ScheduledChange] = []
         var now: PGTimestamp?
         for (place, (change, facts)) in zip(changes, facts).enumerated() {
             do {
@@ -84,13 +85,13 @@ extension Intake {
                 // Refuses for lack of room before judging: judging is most of the cost of a change before it is in.
                 if time == nil { try limit.admit(change.weight(by: type.policy), behind: backlog) }
                 let command = try change.command(facts, type)
-                guard let time else {
+                // Takes the place of the answer to come.
+                answers.append(.failure(Problem.internalError()))
+                if let time {
+                    scheduled.append(ScheduledChange(place: place, change: change, time: time, command: command))
+                } else {
                     commands.append((place, command))
-                    // Takes the place of the answer to come.
-                    answers.append(.failure(Problem.internalError()))
-                    continue
                 }
-                answers.append(.success(try await schedule(change.kind, at: time, body: change.json, command)))
             } catch {
                 answers.append(.failure(error))
             }
@@ -100,11 +101,19 @@ extension Intake {
         if !unused.isEmpty {
             commands = commands.map { ($0, $1.knowing(unused: unused, changes[$0])) }
         }
+        // An end would find nothing to cancel, and what is scheduled would find the end. So what is scheduled for the same
+        // activity comes first. Changes of other activities wait for no schedule.
+        let changed = Set(commands.map(\.command.activity.key))
+        let before = scheduled.filter { changed.contains($0.command.activity.key) }
+        let later = scheduled.filter { !changed.contains($0.command.activity.key) }
+        for (place, answer) in await keep(before) { answers[place] = answer }
+        async let kept = keep(later)
         let accepted = await groups.changes.submit(
             commands.map { ($0.command.activity.key, $0.command) },
             admitting: { command, backlog throws(Problem) in try limit.admit(command.weight, behind: backlog) },
             isUrgent: \.isUrgent
         )
+        for (place, answer) in await kept { answers[place] = answer }
         var gone: [Int] = []
         for ((place, command), answer) in zip(commands, accepted) {
             answers[place] = answer
@@ -117,6 +126,37 @@ extension Intake {
         for place in gone { self.facts.remove(changes[place].name) }
         let again = await judge(gone.map { changes[$0] }, within: limit, isAgain: true)
         for (place, answer) in zip(gone, again) { answers[place] = answer }
+        return answers
+    }
+
+    /// A change to be kept until its time.
+    private struct ScheduledChange: Sendable {
+        let place: Int
+        let change: RequestedChange
+        let time: Instant
+        let command: ChangeCommand
+    }
+
+    private typealias PlacedAnswer = (place: Int, answer: Result<Replayable<ChangeAnswer>, any Error>)
+
+    /// Keeps changes until their time, those of one activity in their order.
+    private func keep(_ changes: [ScheduledChange]) async -> [PlacedAnswer] {
+        let lines = Dictionary(grouping: changes, by: \.command.activity.key)
+        return await inTurns(Array(lines.values)) { await self.keep(line: $0) }.flatMap { $0 }
+    }
+
+    private func keep(line changes: [ScheduledChange]) async -> [PlacedAnswer] {
+        var answers: [PlacedAnswer] = []
+        for scheduled in changes {
+            let change = scheduled.change
+            do {
+                let command = scheduled.command
+                let answer = try await schedule(change.kind, at: scheduled.time, body: change.json, command)
+                answers.append((scheduled.place, .success(answer)))
+            } catch {
+                answers.append((scheduled.place, .failure(error)))
+            }
+        }
         return answers
     }
 

@@ -10,7 +10,8 @@ extension Intake {
     ///
     /// - Returns: The answer. It is a replay if the very same start had been accepted before.
     /// - Throws: 404 for an unknown app; 422 `unknown_type`, `invalid_attributes`, `invalid_content_state`,
-    ///   `alert_required`, `payload_too_large`; 409 `attributes_conflict`, `activity_exists`. Nothing is changed then.
+    ///   `alert_required`, `payload_too_large`; 409 `attributes_conflict`, `activity_exists`; 429 `too_many_requests`. Nothing
+    ///   is changed then.
     package func start(
         _ app: BundleID,
         _ id: ActivityID,
@@ -31,14 +32,25 @@ extension Intake {
     /// A start that was judged by an outdated type fails with ``OutdatedType``.
     private func carryOut(_ starts: [RequestedStart]) async -> [Result<Replayable<StartAnswer>, any Error>] {
         let generation = facts.generation
+        let limit = intakeLimit
+        // Refuses for lack of room before judging, which reads the audience.
+        do throws(Problem) {
+            try limit.admit(.pressing, behind: groups.starts.backlog)
+        } catch {
+            return starts.map { _ in .failure(error) }
+        }
         let commands = await inTurns(starts) { await self.command($0) }
         var answers: [StartGroup.Answer] = commands.map { _ in .failure(Problem.internalError()) }
-        let small = commands.indices.filter { commands[$0].isSmall }
-        let stored = await groups.starts.submit(small.map { (starts[$0].name, commands[$0]) })
-        for (place, answer) in zip(small, stored) { answers[place] = answer }
-        let large = commands.indices.filter { !commands[$0].isSmall }
-        let storedAlone = await inTurns(large.map { commands[$0] }) { await self.storeAlone($0) }
-        for (place, answer) in zip(large, storedAlone) { answers[place] = answer }
+        for isSmall in [true, false] {
+            let group = isSmall ? groups.starts : groups.largeStarts
+            let places = commands.indices.filter { commands[$0].isSmall == isSmall }
+            let stored = await group.submit(places.map { (starts[$0].name, commands[$0]) }) {
+                _,
+                backlog throws(Problem) in
+                try limit.admit(.pressing, behind: backlog)
+            }
+            for (place, answer) in zip(places, stored) { answers[place] = answer }
+        }
         for (start, answer) in zip(starts, answers) {
             guard case .success(let stored) = answer, let activity = stored.activity else { continue }
             facts.store(ActivityFacts(activity), for: start.name, lookedUpIn: generation)
@@ -46,12 +58,12 @@ extension Intake {
         return await inTurns(answers) { await self.counted($0) }
     }
 
-    /// How many starts of a batch are judged or counted at the same time. The other connections of the database are for
-    /// others.
+    /// How many parts of a batch are judged, counted or scheduled at the same time. The other connections of the database
+    /// are for others.
     private static let atOnce = 4
 
-    /// Carries out work for each of some starts, a few at a time.
-    private func inTurns<Input: Sendable, Output: Sendable>(
+    /// Carries out work for each of some inputs, a few at a time.
+    func inTurns<Input: Sendable, Output: Sendable>(
         _ inputs: [Input],
         _ body: @escaping @Sendable (Input) async -> Output
     ) async -> [Output] {
@@ -90,16 +102,6 @@ extension Intake {
         }
         let type = try await registry.typeContext(app, request.type)
         return try StartProposal(start, type: type, in: environment, appVersions: appVersions)
-    }
-
-    /// Stores a start whose audience is large. Nobody else waits for its rows.
-    private func storeAlone(_ command: StartCommand) async -> StartGroup.Answer {
-        do {
-            let answers = try await StartGroup.accept([command], in: database, for: segments, waking: wakeUps)
-            return answers.first ?? .failure(Problem.internalError())
-        } catch {
-            return .failure(error)
-        }
     }
 
     private func counted(_ answer: StartGroup.Answer) async -> Result<Replayable<StartAnswer>, any Error> {

@@ -38,23 +38,28 @@ struct StartGroup {
     // MARK: All of it
 
     /// Stores starts in one transaction. Some take another one, each alone: those whose id or key another start has taken
-    /// at the same moment, which now find what that one has stored, and those whose app is locked.
+    /// at the same moment, which now find what that one has stored.
     ///
-    /// - Returns: One result per start, in their order: ``OutdatedType`` for starts that must be judged again.
+    /// - `isPatient`: whether they wait for apps that somebody else has locked.
+    /// - Returns: One result per start, in their order: ``OutdatedType`` for starts that must be judged again,
+    ///   ``StillLocked`` for those that would have to wait.
     /// - Throws: Errors of the database. Nothing is stored then.
     static func accept(
         _ starts: [StartCommand],
         in database: Database,
         for segments: SegmentStore,
-        waking wakeUps: WakeUps
+        waking wakeUps: WakeUps,
+        isPatient: Bool
     ) async throws -> [Answer] {
-        var answers = try await keepingAnswer { try await store(starts, in: database, for: segments, wakeUps) }
+        var answers = try await keepingAnswer {
+            try await store(starts, in: database, for: segments, wakeUps, isPatient: isPatient)
+        }
         for place in answers.indices {
             while answers[place] == nil {
                 do {
                     let start = [starts[place]]
                     answers[place] = try await keepingAnswer {
-                        try await store(start, in: database, for: segments, wakeUps)[0]
+                        try await store(start, in: database, for: segments, wakeUps, isPatient: isPatient)[0]
                     }
                 } catch let error where starts.count > 1 {
                     // The others are stored.
@@ -70,12 +75,13 @@ struct StartGroup {
         _ starts: [StartCommand],
         in database: Database,
         for segments: SegmentStore,
-        _ wakeUps: WakeUps
+        _ wakeUps: WakeUps,
+        isPatient: Bool
     ) async throws -> [Answer?] {
         let room = wakeUps.reserve(starts.count(where: { $0.start.request.delivery.usesChannel }))
         defer { wakeUps.giveBack(room) }
         let group = try await database.withTransaction { connection in
-            var group = try await judge(starts, on: connection)
+            var group = try await judge(starts, isPatient: isPatient, on: connection)
             try await group.write(leasing: room, for: segments, on: connection)
             return group
         }
@@ -87,13 +93,17 @@ struct StartGroup {
     // MARK: Judging
 
     /// Locks, reads, decides, and inserts the activities of accepted starts.
-    static func judge(_ starts: [StartCommand], on connection: PostgresConnection) async throws -> StartGroup {
+    static func judge(
+        _ starts: [StartCommand],
+        isPatient: Bool,
+        on connection: PostgresConnection
+    ) async throws -> StartGroup {
         let keys = starts.compactMap(\.start.idempotencyKey)
-        let selection = StartDesk.selection(starts)
+        let selection = StartDesk.selection(starts, isPatient: isPatient)
         let reading = keys.isEmpty ? [] : [KeptAnswers<StartAnswer>.selection(keys)]
         let rows = try await connection.pipeline([.planningOnce] + selection + reading)
         var group = StartGroup(starts, kept: try KeptAnswers(keys.isEmpty ? nil : rows.last))
-        let accepted = group.decide(by: try StartDesk(Array(rows[1...selection.count])))
+        let accepted = group.decide(by: try StartDesk(Array(rows[1...selection.count])), isPatient: isPatient)
         if !accepted.isEmpty {
             let inserted = try await connection.query(NewActivityRows.insertion(accepted))
             group.activities = try NewActivityRows.inserted(accepted, inserted)
@@ -108,20 +118,23 @@ struct StartGroup {
     }
 
     /// - Returns: The starts whose activities are to be inserted, in the order of their names.
-    private mutating func decide(by desk: StartDesk) -> [AcceptedStart] {
+    private mutating func decide(by desk: StartDesk, isPatient: Bool) -> [AcceptedStart] {
         var accepted: [AcceptedStart] = []
         var names: Set<ActivityFacts.Name> = []
         for (place, command) in starts.enumerated() {
+            // Or there is no such app, which only who waits can tell.
+            let isLocked = !isPatient && !desk.knows(command.start.app)
             do {
                 if let key = command.start.idempotencyKey {
                     if let known = try kept.known(key) {
                         answers[place] = .success(Stored(answer: CountedAnswer(known, for: key)))
                         continue
                     }
+                    if isLocked { throw StillLocked() }
                     guard kept.claim(key) else { continue }
                 }
+                if isLocked { throw StillLocked() }
                 guard names.insert(command.start.name).inserted else { continue }
-                if starts.count > 1, !desk.knows(command.start.app) { continue }
                 switch try desk.judge(command) {
                 case .replay(let activityKey): replays.append((place, activityKey))
                 case .accepted(let proposal, let environment):
@@ -232,15 +245,15 @@ private struct StartDesk {
 
     /// The statements whose rows ``init(_:)`` reads.
     ///
-    /// An app that is being deleted is left out, so that starts of other apps do not wait for its lock. A single start
-    /// waits for it. The apps and their keys cannot be deleted from now on. A deletion locks them in the same order, and deletes the
-    /// keys first (``AppDeletion``). So no start is accepted while its app is being deleted.
-    static func selection(_ starts: [StartCommand]) -> [Query] {
+    /// An app that is being deleted is left out, with its keys, so that starts of other apps do not wait for its lock. Who
+    /// is patient waits for it. The apps and their keys cannot be deleted from now on. A deletion locks them in the same
+    /// order, and deletes the keys first (``AppDeletion``). So no start is accepted while its app is being deleted.
+    static func selection(_ starts: [StartCommand], isPatient: Bool) -> [Query] {
         let names = starts.map(\.start.name)
         let apps = Set(names.map(\.app)).sorted { $0.rawValue < $1.rawValue }
         return [
-            AppRows.hold(apps, isPatient: starts.count == 1),
-            AppRows.holdKeys(of: apps),
+            AppRows.hold(apps, isPatient: isPatient),
+            AppRows.holdKeys(of: apps, isPatient: isPatient),
             TypeVersionRows.hold(starts.compactMap { try? $0.proposal.get().type }),  // one that is refused needs none
             KeptStart.selection(names),
             DatabaseClock.selection,

@@ -118,7 +118,6 @@ package final class Orchestrator: Sendable {
             deliveryStore.notifications,
             channelRoom.duty,
             delivery.cardWatcher,
-            ScheduleRunner(orchestrator: self),
             delivery.pushQueue,
             RetentionDuty(orchestrator: self),
             registry.duty,
@@ -127,6 +126,8 @@ package final class Orchestrator: Sendable {
             record.feed,
             webhookRoom.duty,
             intake.duty,
+            // Stops before the intake: what it claims is accepted, or left to another daemon.
+            ScheduleRunner(orchestrator: self),
             registry.expiry,
         ] + store.duties(sealing: Self.sealedSecrets)
     }

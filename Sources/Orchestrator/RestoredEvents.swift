@@ -26,14 +26,14 @@ struct RestoredEvents: Sendable {
                     SELECT min(u.event_id) AS event_id FROM (
                         SELECT event_id FROM events
                         WHERE (transaction_id, event_id) > (w.transaction_id, w.event_id)
-                          AND \(unescaped: EventOrder.isAhead("transaction_id"))
+                          AND \(unescaped: EventVisibility.isAhead("transaction_id"))
                         UNION ALL
                         SELECT event_id FROM changes
                         WHERE (transaction_id, event_id) > (w.transaction_id, w.event_id)
-                          AND \(unescaped: EventOrder.isAhead("transaction_id"))
+                          AND \(unescaped: EventVisibility.isAhead("transaction_id"))
                     ) AS u
                 ) AS undelivered
-                WHERE undelivered.event_id IS NOT NULL OR \(unescaped: EventOrder.isAhead("w.transaction_id"))
+                WHERE undelivered.event_id IS NOT NULL OR \(unescaped: EventVisibility.isAhead("w.transaction_id"))
             )
             \(part: WebhookRows.restoration(of: "late", to: restored))
             """

@@ -177,7 +177,7 @@ extension Webhooks {
             transaction_id, event_id)
         VALUES (\(app.rawValue), \(id.rawValue), \(request.url), \(request.kinds)::text[], \(Int16(request.maxEvents)), \(sealed),
             \(request.pauseReason), CASE WHEN \(request.isPaused) THEN clock_timestamp() END,
-            \(unescaped: EventOrder.bound), 0)
+            \(unescaped: EventVisibility.bound), 0)
         RETURNING \(unescaped: webhookColumns)
         """
     }

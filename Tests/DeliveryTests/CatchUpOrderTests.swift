@@ -1,6 +1,7 @@
 import OrchestratorTestSupport
 import Postgres
 import Store
+import Synchronization
 import Testing
 
 @testable import Delivery
@@ -57,6 +58,46 @@ struct CatchUpOrderTests {
             #expect(world.recorder.take().count == 5)
             // Besides, it looks whether more than 1,000 follow.
             #expect(try await world.rowsRead("subscriptions") - before < 1_100)
+        }
+    }
+
+    @Test("Cards that are behind by different changes cost no question each; each hears the newest alert if it has not")
+    func differentRevisions() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.crowd(5)
+            try await world.settle()
+            // The third of these changes, revision 4, has the alert.
+            for score in 1...5 {
+                try await world.pass(10)
+                try await world.update(score: Int64(score), alert: score == 3 ? "Messi" : nil)
+                if score < 5 { try await world.settle() }
+            }
+            let questions = Mutex(0)
+            let gate = StatementGate { (moment) async throws(PostgresError) in
+                if moment == .betweenTransactions { questions.withLock { $0 += 1 } }
+            }
+            let daemon = world.sibling(behind: gate)
+            var asked: [Int] = []
+            // At first all stand at revision 1, twice, because the first turn reads what is kept for others.
+            for revision: Query in ["1", "1", "device_key - (SELECT min(device_key) FROM subscriptions) + 1"] {
+                try await world.database.execute(
+                    """
+                    UPDATE subscriptions SET state = 'due', due_at = now(), confirmed_revision = 0,
+                        known_revision = \(part: revision), heard_revision = \(part: revision)
+                    """
+                )
+                let turn = try await turn(in: daemon, through: .max, CatchUpPlace())
+                _ = world.recorder.take()
+                questions.withLock { $0 = 0 }
+                _ = try await turn.run()
+                asked.append(questions.withLock { $0 })
+            }
+            let pushes = world.recorder.take().sorted { $0.destination < $1.destination }
+            #expect(pushes.map(\.score) == [5, 5, 5, 5, 5])
+            #expect(pushes.map(\.alert) == ["Messi", "Messi", "Messi", nil, nil])
+            // Those with the alert and those without it each ask for a priority.
+            #expect(asked[2] <= asked[1] + 1)
         }
     }
 

@@ -47,7 +47,7 @@ struct TableOwnerTests {
         // Who works, and what is left to do.
         (#"lease_daemon"#, ["Store/Segments/"]),
         (#"is_settled AND|NOT \S*is_settled"#, ["Cards/Versions/CardVersions.swift"]),
-        (#"pg_snapshot_xm(in|ax)"#, ["Store/Events/EventOrder.swift"]),
+        (#"pg_snapshot_xm(in|ax)"#, ["Store/Events/EventVisibility.swift"]),
         // Whom a start reaches, and by what policy.
         (#"of: "\S*policy""#, ["Store/Fragments/StoredPolicy.swift"]),
         (#"\{audience,"#, ["Store/Fragments/StartAudience.swift"]),

@@ -171,6 +171,50 @@ struct AudienceTests {
         }
     }
 
+    @Test("While an erasure waits for one activity, changes of another one that named the user are accepted")
+    func erasureBesideChanges() async throws {
+        try await withWorld(settings: OrchestratorSettings { $0.stretchSize = 1 }) { world in
+            for number in 1...2 {
+                try await world.start("a\(number)", to: Audience(users: [UserID(stored: "u1")]))
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                try await world.database.withTransaction { connection in
+                    _ = try await connection.query("SELECT FROM activities WHERE activity_id = 'a2' FOR UPDATE")
+                    group.addTask { try await world.orchestrator.eraseUser(world.app, UserID(stored: "u1")) }
+                    try await world.someoneWaits()
+                    // It has rewritten the start of this one.
+                    try await world.update("a1", score: 1)
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await world.number("SELECT count(*) FROM activities WHERE start_body::text LIKE '%u1%'") == 0)
+            #expect(try await world.number("SELECT count(*) FROM audience_members") == 0)
+        }
+    }
+
+    @Test("An erasure also finds the device that the user gets meanwhile")
+    func erasureOfNewDevice() async throws {
+        try await withWorld { world in
+            for number in 1...2 { try await world.start("a\(number)", to: World.devices("d\(number)")) }
+            try await world.register("d1", token: "5a01", user: "u1")
+            _ = try await world.database.execute("DELETE FROM audience_members")
+            let gate = Gate()
+            let eraser = world.sibling(
+                behind: StatementGate { (moment) async throws(PostgresError) in
+                    // It has rewritten what names the first device.
+                    if moment == .afterCommit { await gate.pass() }
+                }
+            )
+            async let erasure: Void = eraser.orchestrator.eraseUser(world.app, UserID(stored: "u1"))
+            await gate.arrivals()
+            try await world.register("d2", token: "5a02", user: "u1")
+            gate.open()
+            try await erasure
+            #expect(try await world.number("SELECT count(*) FROM devices") == 0)
+            #expect(try await world.number("SELECT count(*) FROM activities WHERE start_body::text ~ 'd1|d2'") == 0)
+        }
+    }
+
     @Test("The erasure of a user waits for a change of an audience that names the user, and neither fails")
     func erasureBesideAChange() async throws {
         try await withWorld { world in

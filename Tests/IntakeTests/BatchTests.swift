@@ -128,6 +128,38 @@ struct BatchTests {
         }
     }
 
+    @Test("An end does not wait for the schedules of its batch, unless they are of its activity: those come first")
+    func schedulesBesideEnd() async throws {
+        try await withWorld { world in
+            for id in ["final", "slow"] { try await world.start(id) }
+            let later = Instant(unixSeconds: 4_000_000_000)
+            try await withThrowingTaskGroup(of: [String].self) { group in
+                try await world.database.withTransaction { connection in
+                    // Its schedule waits.
+                    _ = try await connection.query("SELECT FROM activities WHERE activity_id = 'slow' FOR UPDATE")
+                    group.addTask {
+                        await carryOut(
+                            world,
+                            [
+                                Self.update("slow", 1, at: later), Self.update("slow", 2, at: later),
+                                Self.update("final", 1, at: later),
+                                BatchOperation(.end(ActivityID(stored: "final"), EndRequest())),
+                            ]
+                        )
+                    }
+                    try await eventually("the end is accepted") { try await world.show().state == .ended }
+                }
+                let results = try await group.next()
+                #expect(results == ["scheduled", "scheduled", "scheduled", "revision 2"])
+            }
+            // Those of one activity are kept in their order.
+            let scores = try await world.database.query(
+                "SELECT body->'content_state'->>'score' FROM schedules WHERE state = 'pending' ORDER BY created_at"
+            ).decoded(as: String.self)
+            #expect(scores == ["1", "2"])
+        }
+    }
+
     @Test("What is wrong with one operation leaves the others alone, those of the same activity, too")
     func alone() async throws {
         try await withWorld { world in

@@ -5,6 +5,7 @@ import DeliveryStore
 import JSON
 import OrchestratorTestSupport
 import Postgres
+import Synchronization
 import TestSupport
 import Testing
 
@@ -55,14 +56,19 @@ struct StartGroupTests {
     }
 
     /// Stores starts as one group.
-    private func accept(_ starts: [RequestedStart], by orchestrator: Orchestrator) async throws -> [StartGroup.Answer] {
+    private func accept(
+        _ starts: [RequestedStart],
+        by orchestrator: Orchestrator,
+        isPatient: Bool = true
+    ) async throws -> [StartGroup.Answer] {
         var commands: [StartCommand] = []
         for start in starts { commands.append(await orchestrator.intake.command(start)) }
         return try await StartGroup.accept(
             commands,
             in: orchestrator.database,
             for: orchestrator.deliveryStore.segments,
-            waking: orchestrator.deliveryStore.wakeUps
+            waking: orchestrator.deliveryStore.wakeUps,
+            isPatient: isPatient
         )
     }
 
@@ -104,7 +110,7 @@ struct StartGroupTests {
         try await withWorld { world in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 try await world.database.withTransaction { connection in
-                    _ = try await connection.query("SELECT FROM apps FOR UPDATE")
+                    _ = try await connection.query("LOCK TABLE activities IN SHARE MODE")
                     group.addTask { try await world.start("first") }
                     try await world.someoneWaits()
                     for number in 1...9 { group.addTask { try await world.start("a\(number)") } }
@@ -308,37 +314,110 @@ struct StartGroupTests {
         }
     }
 
+    /// Registers another app with the same type.
+    private func addOther(to world: World) async throws -> BundleID {
+        let other = BundleID(stored: "com.example.other")
+        _ = try await world.orchestrator.putApp(other, .production(key: P256PrivateKey.generate().pem()))
+        let schema = try json(#"{"type":"object","properties":{"home":{},"score":{}}}"#)
+        _ = try await world.orchestrator.putType(
+            other,
+            World.game,
+            TypeRequest(source: .schemas(attributes: schema, contentState: schema)),
+            force: false
+        )
+        return other
+    }
+
+    /// Begins the deletion of the world's app, and goes on with it when `body` has returned.
+    private func deleting<R>(in world: World, _ body: () async throws -> R) async throws -> R {
+        try await world.database.withTransaction { connection in
+            let app = world.app.rawValue
+            _ = try await connection.query("SELECT FROM apps WHERE bundle_id = \(app) FOR UPDATE")
+            _ = try await connection.execute("DELETE FROM signing_keys WHERE bundle_id = \(app)")
+            return try await body()
+        }
+    }
+
     @Test("A start that waits for the deletion of its app is refused, and the others of its group are not")
     func deletion() async throws {
         try await withWorld { world in
-            let other = BundleID(stored: "com.example.other")
-            _ = try await world.orchestrator.putApp(other, .production(key: P256PrivateKey.generate().pem()))
-            let schema = try json(#"{"type":"object","properties":{"home":{},"score":{}}}"#)
-            _ = try await world.orchestrator.putType(
-                other,
-                World.game,
-                TypeRequest(source: .schemas(attributes: schema, contentState: schema)),
-                force: false
-            )
-            let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
-            let (goingOn, goesOn) = AsyncStream.makeStream(of: Void.self)
-            let deletion = Task {
-                try await world.database.withTransaction { connection in
-                    let app = world.app.rawValue
-                    _ = try await connection.query("SELECT FROM apps WHERE bundle_id = \(app) FOR UPDATE")
-                    _ = try await connection.execute("DELETE FROM signing_keys WHERE bundle_id = \(app)")
-                    hasBegun.yield()
-                    for await _ in goingOn { break }
-                }
+            let other = try await addOther(to: world)
+            let accepting = try await deleting(in: world) {
+                let group = [start("a", of: world.app), start("b", of: other)]
+                let accepting = Task { try await accept(group, by: world.orchestrator) }
+                try await world.someoneWaits()
+                return accepting
             }
-            for await _ in begun { break }
-            let group = [start("a", of: world.app), start("b", of: other)]
-            let accepting = Task { try await accept(group, by: world.orchestrator) }
-            try await world.someoneWaits()
-            goesOn.yield()
-            try await deletion.value
             #expect(words(try await accepting.value) == ["invalid_request", "started"])
             #expect(try await activities(world) == ["b"])
+        }
+    }
+
+    @Test("Starts of an app that is being deleted keep no start of another app waiting, beside them or behind them")
+    func besideDeletion() async throws {
+        try await withWorld { world in
+            let other = try await addOther(to: world)
+            let waiting = try await deleting(in: world) {
+                let group = [start("a", of: world.app), start("b", of: other)]
+                #expect(words(try await accept(group, by: world.orchestrator, isPatient: false)).last == "started")
+                let waiting = Task { await world.orchestrator.intake.accept([start("a", of: world.app)]) }
+                try await world.someoneWaits()
+                let behind = await world.orchestrator.intake.accept([start("c", of: other)])
+                #expect(throws: Never.self) { try behind[0].get() }
+                return waiting
+            }
+            let refused = await waiting.value
+            #expect(throws: Problem.self) { try refused[0].get() }
+            #expect(try await activities(world) == ["b", "c"])
+        }
+    }
+
+    // MARK: Limits
+
+    @Test("While starts are not accepted, as many wait as may, and the others are refused")
+    func limit() async throws {
+        try await withWorld(settings: OrchestratorSettings { $0.intakeLimit = 2 }) { world in
+            let refusals = Mutex(0)
+            let backlog = { world.orchestrator.intake.groups.starts.backlog.count }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                try await world.database.withTransaction { connection in
+                    _ = try await connection.query("LOCK TABLE activities IN SHARE MODE")
+                    group.addTask { try await world.start("first") }
+                    try await world.someoneWaits()
+                    // Half as many again as routine changes.
+                    for number in 1...3 { group.addTask { try await world.start("a\(number)") } }
+                    try await eventually("three wait") { backlog() == 3 }
+                    group.addTask {
+                        let refusal = try await problem { try await world.start("late") }
+                        if refusal?.code == Problem.Code.tooManyRequests { refusals.withLock { $0 += 1 } }
+                    }
+                    try await eventually("it is refused, or waits") { refusals.withLock { $0 } == 1 || backlog() > 3 }
+                }
+                try await group.waitForAll()
+            }
+            #expect(refusals.withLock { $0 } == 1)
+            #expect(try await activities(world) == ["a1", "a2", "a3", "first"])
+            try await world.start("late")
+        }
+    }
+
+    @Test("Of starts with long lists of members two are stored at a time; the connections are for others")
+    func largeAtOnce() async throws {
+        try await withWorld { world in
+            let members = Audience(devices: (1...17).map { DeviceID(stored: "d\($0)") })
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                try await world.database.withTransaction { connection in
+                    _ = try await connection.query("LOCK TABLE activities IN SHARE MODE")
+                    for number in 1...6 { group.addTask { try await world.start("a\(number)", to: members) } }
+                    // Each that is under way waits for the lock.
+                    try await eventually("four wait for their turn") {
+                        world.orchestrator.intake.groups.largeStarts.backlog.count == 4
+                    }
+                    try await world.someoneWaits(for: "relation", atLeast: 2)
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await activities(world).count == 6)
         }
     }
 }

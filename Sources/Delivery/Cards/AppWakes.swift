@@ -65,9 +65,8 @@ struct AppWakes: Sendable {
     /// - Returns: Nil where nothing may be sent now: sending is halted, or there is no signing key.
     private func pass() async throws -> Pass? {
         let activity = addressee.activity
-        guard let (now, identity) = try await room.mayPush(activity, else: "apps are not woken") else {
-            return nil
-        }
+        let scope = HaltScope(app: activity.app, environment: activity.environment)
+        guard let (now, identity) = try await room.mayPush(in: scope, else: "apps are not woken") else { return nil }
         return Pass(
             of: .wake,
             in: activity,
@@ -119,16 +118,15 @@ extension ActivityID {
 }
 
 extension DeliveryRoom {
-    /// The time by the database's clock and the key for a push to cards of an activity. Nil where nothing may be sent
-    /// now: sending is halted, or there is no signing key.
+    /// The time by the database's clock and the key for a push to cards of an app. Nil where nothing may be sent now:
+    /// sending is halted, or there is no signing key.
     func mayPush(
-        _ activity: ActivityNames,
+        in scope: HaltScope,
         else complaint: Logger.Message
     ) async throws -> (now: Int64, identity: SigningIdentity)? {
-        let scope = HaltScope(app: activity.app, environment: activity.environment)
         guard let now = try await halts.timeUnlessHalted(scope) else { return nil }
         do {
-            return (now, try await signing.identity(of: activity.app, activity.environment))
+            return (now, try await signing.identity(of: scope.app, scope.environment))
         } catch let error as SigningKeyMissing {
             logger.warning(complaint, metadata: ["error": "\(error)"])
             return nil

@@ -38,15 +38,13 @@ struct CardWatcher: Service, CustomStringConvertible {
                         var claimed = OldCards.batchSize
                         while claimed == OldCards.batchSize, oldCards.count < Self.oldCardsAtOnce {
                             let old = try await OldCards.claim(room)
-                            if old.count > 0 { group.addTask { await oldCards.during { await old.send() } } }
+                            if old.count > 0 { oldCards.add(to: &group) { await old.send() } }
                             claimed = old.count
                         }
                         var looked = Self.batchSize
                         while looked == Self.batchSize {
                             let look = try await look(mostWakes: Self.wakesAtOnce - underWay.count)
-                            for wakes in look.wakes {
-                                group.addTask { await underWay.during { await wakes.send() } }
-                            }
+                            for wakes in look.wakes { underWay.add(to: &group) { await wakes.send() } }
                             looked = look.count
                         }
                     } catch {
@@ -59,16 +57,19 @@ struct CardWatcher: Service, CustomStringConvertible {
         }
     }
 
-    /// How many tasks are at something.
-    private final class Counted: Sendable {
+    /// How many tasks are at something, or are about to be.
+    final class Counted: Sendable {
         private let state = Mutex(0)
 
         var count: Int { state.withLock { $0 } }
 
-        func during(_ body: () async -> Void) async {
+        /// The task has its place from now on, and not only when it begins to run.
+        func add(to group: inout DiscardingTaskGroup, _ body: @escaping @Sendable () async -> Void) {
             state.withLock { $0 += 1 }
-            await body()
-            state.withLock { $0 -= 1 }
+            group.addTask {
+                await body()
+                self.state.withLock { $0 -= 1 }
+            }
         }
     }
 

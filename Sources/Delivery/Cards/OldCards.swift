@@ -28,11 +28,16 @@ struct OldCards: Sendable {
     /// After this an end is tried again that cannot be sent now.
     private static let pause = Duration.seconds(30)
 
+    /// Outcomes are stored together, so many cards at a time.
+    private static let storedAtOnce = 100
+
     /// The activity of old cards.
     private struct Activity: Sendable, Hashable {
         let names: ActivityNames
         /// The last stamp of the activity: no phone has seen a later one.
         let stamp: Timestamp
+
+        var scope: HaltScope { HaltScope(app: names.app, environment: names.environment) }
 
         init(_ row: Row) throws {
             names = ActivityNames(
@@ -42,6 +47,27 @@ struct OldCards: Sendable {
                 id: ActivityID(stored: try row["activity_id"])
             )
             stamp = try row["stamp"]
+        }
+    }
+
+    /// Whether ends may leave now.
+    private enum Permit: Sendable {
+        case granted(now: Int64, SigningIdentity)
+        /// Sending is halted, or there is no signing key.
+        case refused
+    }
+
+    /// What became of some cards.
+    private struct Outcome: Sendable {
+        var ended: [OldCard] = []
+        /// Those that are tried again after a while.
+        var again: [(card: OldCard, delay: Duration)] = []
+
+        var count: Int { ended.count + again.count }
+
+        mutating func add(_ other: Outcome) {
+            ended += other.ended
+            again += other.again
         }
     }
 
@@ -64,39 +90,100 @@ struct OldCards: Sendable {
     /// Sends the ends, and stores the outcomes. If the database fails, another try follows when the claim expires.
     /// `most`: as ``activitiesAtOnce``.
     func send(atOnce most: Int = OldCards.activitiesAtOnce) async {
-        await withTaskGroup(of: Void.self) { group in
+        let permits = await permits()
+        await withTaskGroup(of: Outcome.self) { group in
+            var outcome = Outcome()
             for (place, (activity, cards)) in activities.enumerated() {
-                if place >= most { await group.next() }
-                group.addTask { await send(activity, cards) }
+                guard let permit = permits[activity.scope] else { continue }
+                if place >= most, let sent = await group.next() {
+                    outcome.add(sent)
+                    outcome = await store(outcome, ifAtLeast: Self.storedAtOnce)
+                }
+                group.addTask { await send(activity, cards, permit) }
             }
+            for await sent in group {
+                outcome.add(sent)
+                outcome = await store(outcome, ifAtLeast: Self.storedAtOnce)
+            }
+            _ = await store(outcome, ifAtLeast: 1)
         }
     }
 
-    private func send(_ activity: Activity, _ cards: [OldCard]) async {
-        // The cards of others have kept it waiting. They are claimed again when the claim is over.
-        guard room.settings.uptime() < lastDeparture else { return }
-        do {
-            guard let pass = try await pass(activity, cards) else {
-                let pauses = cards.map { _ in Self.pause }
-                return try await room.settle([OldCard.again(cards, of: activity.names.key, pauses)])
+    /// For each app and environment; none where the database fails. They are asked for once: the last end leaves a few
+    /// seconds later.
+    private func permits() async -> [HaltScope: Permit] {
+        var permits: [HaltScope: Permit] = [:]
+        for scope in Set(activities.map(\.activity.scope)) {
+            do {
+                let granted = try await room.mayPush(in: scope, else: "old cards are not ended")
+                if let granted {
+                    permits[scope] = .granted(now: granted.now, granted.identity)
+                } else {
+                    permits[scope] = .refused
+                }
+            } catch {
+                room.logger.warning(
+                    "old cards are not ended",
+                    metadata: ["app": "\(scope.app)", "error": "\(error)"]
+                )
             }
+        }
+        return permits
+    }
+
+    private func send(_ activity: Activity, _ cards: [OldCard], _ permit: Permit) async -> Outcome {
+        var outcome = Outcome()
+        // The cards of others have kept it waiting. They are claimed again when the claim is over.
+        guard room.settings.uptime() < lastDeparture else { return outcome }
+        guard case .granted(let now, let identity) = permit else {
+            outcome.again = cards.map { ($0, Self.pause) }
+            return outcome
+        }
+        do {
+            let pass = try await pass(activity, cards, now, identity)
             let tokens = TokenBuffer(cards.map(\.token))
             let answers = await room.send(pass, to: .tokens(tokens, devices: cards.map(\.deviceKey)), slot: nil)
-            for statement in settlement(activity, cards, answers) { try await room.settle([statement]) }
+            // An end without an answer is sent again. A token that APNs does not take is left: nobody can end that card.
+            let open = Set(answers.exceptions.filter { $0.outcome.class.consequence.isAgain }.map(\.index))
+            outcome.ended = cards.indices.filter { !open.contains($0) }.map { cards[$0] }
+            outcome.again = open.sorted().map { place in
+                (cards[place], room.settings.backoff.delay(afterFailures: cards[place].failures + 1))
+            }
         } catch {
             room.logger.warning(
                 "old cards are not ended",
                 metadata: ["activity.key": "\(activity.names.key)", "error": "\(error)"]
             )
         }
+        return outcome
     }
 
-    /// - Returns: Nil where nothing may be sent now: sending is halted, or there is no signing key.
-    private func pass(_ activity: Activity, _ cards: [OldCard]) async throws -> Pass? {
-        let names = activity.names
-        guard let (now, identity) = try await room.mayPush(names, else: "old cards are not ended") else {
-            return nil
+    /// Stores outcomes if they are enough.
+    ///
+    /// - Returns: What is still to be stored.
+    private func store(_ outcome: Outcome, ifAtLeast least: Int) async -> Outcome {
+        guard outcome.count >= least else { return outcome }
+        // Each statement in a transaction of its own, and in the order of the keys: reports lock these cards, too.
+        let ended = outcome.ended.sorted { $0.key < $1.key }
+        let again = outcome.again.sorted { $0.card.key < $1.card.key }
+        do {
+            if !ended.isEmpty { try await room.settle([.planningOnce, OldCard.ended(ended)]) }
+            if !again.isEmpty {
+                try await room.settle([.planningOnce, OldCard.again(again.map(\.card), again.map(\.delay))])
+            }
+        } catch {
+            room.logger.warning("ends of old cards are not stored", metadata: ["error": "\(error)"])
         }
+        return Outcome()
+    }
+
+    private func pass(
+        _ activity: Activity,
+        _ cards: [OldCard],
+        _ now: Int64,
+        _ identity: SigningIdentity
+    ) async throws -> Pass {
+        let names = activity.names
         return Pass(
             of: .continued,
             in: names,
@@ -116,15 +203,5 @@ struct OldCards: Sendable {
             ),
             detail: try await room.timeline.detail(of: names.key, count: cards.count)
         )
-    }
-
-    /// An end without an answer is sent again. A token that APNs does not take is left: nobody can end that card.
-    private func settlement(_ activity: Activity, _ cards: [OldCard], _ answers: BatchOutcome) -> [Query] {
-        let open = Set(answers.exceptions.filter { $0.outcome.class.consequence.isAgain }.map(\.index))
-        let ended = cards.indices.filter { !open.contains($0) }.map { cards[$0] }
-        let again = open.sorted().map { cards[$0] }
-        let delays = again.map { room.settings.backoff.delay(afterFailures: $0.failures + 1) }
-        return (ended.isEmpty ? [] : [OldCard.ended(ended, of: activity.names.key)])
-            + (again.isEmpty ? [] : [OldCard.again(again, of: activity.names.key, delays)])
     }
 }

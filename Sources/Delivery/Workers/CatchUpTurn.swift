@@ -80,16 +80,16 @@ struct CatchUpTurn: Sendable {
 
     private func send(_ revision: Revision, to destinations: [Destination], _ pushes: TokenPushes) async throws {
         guard let change = try await room.changes.stamped(revision, under: lease) else { return }
-        var alerts: [Revision: OwedAlert] = [:]
-        for heard in Set(destinations.map(\.heardRevision)) {
-            alerts[heard] = try await room.changes.newestAlert(activity.key, after: heard, upTo: revision)
-        }
+        // The newest alert after the least of their revisions is the newest for everybody who has not heard it.
+        let least = destinations.map(\.heardRevision).min() ?? revision
+        let alert = try await room.changes.newestAlert(activity.key, after: least, upTo: revision)
         let (begun, exceptions) =
             try await pushes
             .send(
                 change,
-                to: destinations.map {
-                    TokenPushes.Push($0, alert: alerts[$0.heardRevision], heardIfRefused: $0.heardRevision)
+                to: destinations.map { destination in
+                    let owed = alert.flatMap { $0.revision > destination.heardRevision ? $0 : nil }
+                    return TokenPushes.Push(destination, alert: owed, heardIfRefused: destination.heardRevision)
                 }
             )
         let done = exceptions.settled(of: begun)
@@ -101,7 +101,7 @@ struct CatchUpTurn: Sendable {
             exceptions.statements + [settled],
             of: begun,
             with: exceptions.mayHaveArrived ? change : nil,
-            alertStamp: alerts.isEmpty ? nil : change.timestamp
+            alertStamp: alert == nil ? nil : change.timestamp
         )
     }
 

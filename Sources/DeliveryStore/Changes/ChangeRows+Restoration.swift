@@ -6,7 +6,7 @@ extension ChangeRows {
     package static func restoration(to restored: String) -> Query {
         """
         UPDATE changes SET transaction_id = \(restored)::xid8
-        WHERE \(unescaped: EventOrder.isAhead("transaction_id"))
+        WHERE \(unescaped: EventVisibility.isAhead("transaction_id"))
         """
     }
 }

@@ -29,17 +29,24 @@ extension ActivityRows {
         )
         SELECT (SELECT CASE WHEN count(*) = \(pageSize) THEN max(activity_id) END FROM page), ARRAY(
             SELECT activity_key FROM page
-            WHERE \(unescaped: StartAudience.named("users", in: "start_body")) ?| \([user.rawValue])
-               OR \(unescaped: StartAudience.named("devices", in: "start_body")) ?| \(devices)
+            WHERE \(part: isNamed(user, devices))
         )
         """
     }
 
-    /// The statement that holds activities in the order in which everybody locks several. It returns `activity_key` and
-    /// `start_body`, as text, of each.
-    package static func holdStarts(of activityKeys: [Int64]) -> Query {
+    /// A part of a statement: whether a start, as it is kept, names a user or one of some devices.
+    private static func isNamed(_ user: UserID, _ devices: [String]) -> Query {
         """
-        SELECT activity_key, start_body::text FROM activities
+        (\(unescaped: StartAudience.named("users", in: "start_body")) ?| \([user.rawValue])
+         OR \(unescaped: StartAudience.named("devices", in: "start_body")) ?| \(devices))
+        """
+    }
+
+    /// The statement that holds activities in the order in which everybody locks several. It returns `activity_key` and
+    /// `start_body` of each, as text; null for a start that names neither the user nor one of the devices.
+    package static func holdStarts(of activityKeys: [Int64], naming user: UserID, _ devices: [String]) -> Query {
+        """
+        SELECT activity_key, CASE WHEN \(part: isNamed(user, devices)) THEN start_body::text END FROM activities
         WHERE activity_key = ANY(\(activityKeys)) ORDER BY activity_key FOR NO KEY UPDATE
         """
     }

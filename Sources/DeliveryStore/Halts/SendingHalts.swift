@@ -172,7 +172,8 @@ package final class SendingHalts: Sendable {
         reviving ring: (lease: SegmentLease, range: RingRange)? = nil
     ) async throws -> Bool {
         guard halt.probeIn <= .zero else { return false }
-        let isTaken = try await database.withTransaction { connection in
+        // Revives tokens in another order than registrations lock them.
+        let isTaken = try await database.withYieldingTransaction { connection in
             let rows = try await connection.query(
                 """
                 UPDATE sending_halts

@@ -37,7 +37,8 @@ extension Intake {
                 from: database
             )
             return try await rollingBack { connection in
-                let group = try await StartGroup.judge([StartCommand(start, .success(proposal))], on: connection)
+                let command = StartCommand(start, .success(proposal))
+                let group = try await StartGroup.judge([command], isPatient: true, on: connection)
                 guard let activity = group.activities.first else {
                     _ = try group.answers.first??.get()
                     throw Problem.activityExists()

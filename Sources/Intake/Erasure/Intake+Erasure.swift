@@ -12,21 +12,31 @@ extension Intake {
     ///
     /// - Throws: 404 for an unknown app.
     package func eraseUser(_ app: BundleID, _ id: UserID) async throws {
+        var devices: [String] = []
+        repeat {
+            devices = try await database.query(DeviceRows.ids(of: id, in: app)).decoded(as: String.self)
+            try await UserErasure.rewriteStarts(app, id, devices, pageSize: settings.stretchSize, in: database)
+            // Unless the user has other devices by now.
+        } while try await !eraseUser(app, id, with: devices)
+        // Otherwise a ticket that was just used would be good for some seconds more.
+        registry.forgetCallers()
+    }
+
+    /// Erases the rest of a user whom, as the owner of these devices, no start names any more.
+    ///
+    /// - Returns: False if the user has another device, too. Then nothing is erased.
+    private func eraseUser(_ app: BundleID, _ id: UserID, with known: [String]) async throws -> Bool {
         try await database.withYieldingTransaction { connection in
             _ = try await connection.query(RevocationRows.lock(id, in: app))
             try await store.holdApp(app, connection)
             let devices = try await connection.query(DeviceRows.ids(of: id, in: app)).decoded(as: String.self)
-            let activities = try await UserErasure.activities(
-                app,
-                id,
-                devices,
-                pageSize: settings.stretchSize,
-                on: connection
-            )
+            guard Set(devices).isSubset(of: known) else { return false }
+            let activities = try await connection.query(AudienceRows.activities(naming: id, devices, in: app))
+                .decoded(as: Int64.self)
             // Before the devices, as who deletes one of them does.
             _ = try await connection.query(TimelineErasure.exclusion(isForWriter: false))
             _ = try await connection.query(DeviceRows.hold(of: id, in: app))
-            try await UserErasure.starts(of: activities, id, devices, on: connection)
+            try await UserErasure.starts(of: Set(activities).sorted(), id, devices, on: connection)
             _ = try await connection.execute(AudienceRows.erasure(of: id, in: app))
             _ = try await connection.execute(TopicRows.erasure(of: id, in: app))
             let deleted = try await TimelineErasure.delete(
@@ -44,8 +54,7 @@ extension Intake {
                 before: erased,
                 on: connection
             )
+            return true
         }
-        // Otherwise a ticket that was just used would be good for some seconds more.
-        registry.forgetCallers()
     }
 }

@@ -59,8 +59,8 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
     ///   - rules: how groups are made up.
     ///   - logger: gets the groups that fail.
     ///   - now: the clock.
-    ///   - carryOut: answers a group. If the server refuses a group, each request is tried on its own. Any other error is
-    ///     the answer to all.
+    ///   - carryOut: answers a group. If the server refuses one of its requests, the others are carried out without it.
+    ///     Any other error is the answer to all.
     init(
         _ name: String,
         _ rules: Queue.Rules,
@@ -145,21 +145,44 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
                 let isPatient = state.withLock { $0.apart >= Self.mostApart }
                 let answers = await answers(to: group.elements.map(\.request), isPatient: isPatient)
                 let rest = isPatient ? nil : group.part(at: Self.locked(answers))
-                let now = now()
-                let isDue: Bool
-                (next, isDue) = state.withLock { state in
-                    state.queue.finished(group, but: rest)
-                    if rest != nil { state.apart += 1 }
-                    let next = state.queue.next()
-                    state.pace.finished(group.elements.count, leavesMore: state.queue.leavesMore, now: now)
-                    return (next, state.queue.hasNext)
+                if let part = rest, !takePlaceApart() {
+                    // Others have come first. So this part waits in the lane, and only this one.
+                    tell(answers, to: group, butLocked: true)
+                    let late = await self.answers(to: part.elements.map(\.request), isPatient: true)
+                    tell(late, to: part, butLocked: false)
+                    next = finish(group, but: nil)
+                    continue
                 }
-                // There is enough for another lane.
-                if isDue { arrived.yield() }
+                next = finish(group, but: rest)
                 tell(answers, to: group, butLocked: !isPatient)
                 if let rest { apart.addTask { await self.wait(for: rest) } }
             }
         }
+    }
+
+    /// Whether another part may wait outside the lanes. It has its place then.
+    private func takePlaceApart() -> Bool {
+        state.withLock { state in
+            guard state.apart < Self.mostApart else { return false }
+            state.apart += 1
+            return true
+        }
+    }
+
+    /// A group was carried out, but for a part that waits apart.
+    ///
+    /// - Returns: The next group, if one may be begun.
+    private func finish(_ group: Queue.Group, but rest: Queue.Group?) -> Queue.Group? {
+        let now = now()
+        let (next, isDue) = state.withLock { state in
+            state.queue.finished(group, but: rest)
+            let next = state.queue.next()
+            state.pace.finished(group.elements.count, leavesMore: state.queue.leavesMore, now: now)
+            return (next, state.queue.hasNext)
+        }
+        // There is enough for another lane.
+        if isDue { arrived.yield() }
+        return next
     }
 
     /// Carries out a part that has to wait for locks, and then the next groups.
@@ -187,23 +210,33 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
         }
     }
 
-    /// `isRepeat`: it is a single one that met a unique key, and is tried once more.
+    /// `isRepeat`: these requests met somebody else, and are tried once more.
     private func answers(to requests: [Request], isPatient: Bool, isRepeat: Bool = false) async -> Answers {
         do {
             return try await carryOut(requests, isPatient)
-        } catch let error as PostgresError where error.code == .server && requests.count > 1 {
-            // The server refuses one of them, and does not say which: each on its own, so that the others are carried
-            // out. One after the other, so that those of a line keep their order.
-            var answers: Answers = []
-            for request in requests { answers += await self.answers(to: [request], isPatient: true) }
-            return answers
-        } catch let error as PostgresError where error.sqlState == "23505" && !isRepeat {
-            // Another transaction has stored the same, an idempotency key for one. By now it can be seen.
+        } catch let error as PostgresError where !isRepeat && Self.metAnother.contains(error.sqlState ?? "") {
             return await answers(to: requests, isPatient: isPatient, isRepeat: true)
+        } catch let error as PostgresError where requests.count > 1 && Self.isOfOne(error) {
+            // The server refuses one of them, and does not say which. So the others are found by halves. One half after the
+            // other, so that those of a line keep their order.
+            let middle = requests.count / 2
+            let first = await answers(to: Array(requests[..<middle]), isPatient: true)
+            return first + (await answers(to: Array(requests[middle...]), isPatient: true))
         } catch {
             logger.error("\(name) failed", metadata: ["error": "\(error)", "count": "\(requests.count)"])
             return requests.map { _ in .failure(error) }
         }
+    }
+
+    /// Another transaction was faster. A deadlock: it goes on by now. A unique key: it has stored the same, an idempotency
+    /// key for one, which can be seen by now.
+    private static var metAnother: Set<String> { ["40P01", "23505"] }
+
+    /// Whether the server may have refused a single one of some requests. It does not if it is the server that fails,
+    /// or the connection. Then it would fail all the same, one by one, when it can do that least.
+    private static func isOfOne(_ error: PostgresError) -> Bool {
+        // The classes: connection, transaction (read-only), resources (disk full), state, operator (shutdown), system.
+        error.code == .server && !["08", "25", "53", "55", "57", "58"].contains(error.sqlState?.prefix(2) ?? "")
     }
 
     /// A caller that waits for a number of answers.

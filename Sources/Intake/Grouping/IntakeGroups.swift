@@ -12,6 +12,8 @@ import Store
 package final class IntakeGroups: Service, CustomStringConvertible {
     /// Those of one activity are accepted in their order, and are never in one group.
     let starts: GroupedWork<ActivityFacts.Name, StartCommand, StartGroup.Stored>
+    /// Starts with a large audience. Each has a transaction of its own, so that nobody else waits for its rows.
+    let largeStarts: GroupedWork<ActivityFacts.Name, StartCommand, StartGroup.Stored>
     /// Accepted in the order of each activity.
     let changes: GroupedWork<Int64, ChangeCommand, Replayable<ChangeAnswer>>
     /// Accepted in the order of each device; a device is not twice in a group.
@@ -30,8 +32,28 @@ package final class IntakeGroups: Service, CustomStringConvertible {
             "accepting starts",
             .init(groupSize: 100, lanes: 3, worthALane: 16, takesWholeLines: false),
             logger: logger
-        ) { starts, _ in
-            try await StartGroup.accept(starts, in: database, for: segments, waking: wakeUps)
+        ) { starts, isPatient in
+            try await StartGroup.accept(
+                starts,
+                in: database,
+                for: segments,
+                waking: wakeUps,
+                isPatient: isPatient
+            )
+        }
+        largeStarts = GroupedWork(
+            "accepting large starts",
+            // Few connections: changes need the others.
+            .init(groupSize: 1, lanes: 2, worthALane: 1, takesWholeLines: false),
+            logger: logger
+        ) { starts, isPatient in
+            try await StartGroup.accept(
+                starts,
+                in: database,
+                for: segments,
+                waking: wakeUps,
+                isPatient: isPatient
+            )
         }
         changes = GroupedWork(
             "accepting changes",
@@ -62,8 +84,8 @@ package final class IntakeGroups: Service, CustomStringConvertible {
             "taking reports of cards",
             .init(groupSize: 250, lanes: 3, worthALane: 16, takesWholeLines: false),
             logger: logger
-        ) { reports, _ in
-            try await ReportGroup.accept(reports, in: database, waking: wakeUps)
+        ) { reports, isPatient in
+            try await ReportGroup.accept(reports, in: database, waking: wakeUps, isPatient: isPatient)
         }
         registrations = GroupedWork(
             "registering devices",
@@ -94,6 +116,7 @@ package final class IntakeGroups: Service, CustomStringConvertible {
     package func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.starts.run() }
+            group.addTask { await self.largeStarts.run() }
             group.addTask { await self.changes.run() }
             group.addTask { await self.reports.run() }
             group.addTask { await self.registrations.run() }

@@ -47,12 +47,15 @@ struct ReportGroup {
 
     /// Accepts reports. `wakeUps` are told when there is something to send.
     ///
-    /// - Returns: One result per report, in their order: ``OutdatedType`` for reports that must be judged again. Errors
-    ///   of the database are thrown instead.
+    /// - `isPatient`: whether they wait for those that each need a transaction of their own. On the day of a new version
+    ///   of an app these are most.
+    /// - Returns: One result per report, in their order: ``OutdatedType`` for reports that must be judged again,
+    ///   ``StillLocked`` for those that are not waited for. Errors of the database are thrown instead.
     static func accept(
         _ reports: [CardReport],
         in database: Database,
-        waking wakeUps: WakeUps
+        waking wakeUps: WakeUps,
+        isPatient: Bool
     ) async throws -> [Answer] {
         var answers: [Answer?] = Array(repeating: nil, count: reports.count)
         // The reports of a transaction each; the last is the next.
@@ -63,6 +66,10 @@ struct ReportGroup {
                 let group = try await acceptTogether(places.map { reports[$0] }, in: database, wakeUps)
                 for (place, answer) in zip(places, group.answers) { answers[place] = answer }
                 alone = group.alone.map { places[$0] }
+                if !isPatient {
+                    for place in alone { answers[place] = .failure(StillLocked()) }
+                    alone = []
+                }
             } catch let outdated as OutdatedType {
                 // Nothing is stored. The others are taken without those that it concerns; whoever is alone is judged by
                 // all types that the device has cards of.
@@ -87,10 +94,14 @@ struct ReportGroup {
                 try await database.withYieldingTransaction { try await acceptOnce(reports, on: $0) }
             }
         }
-        if !outcome.byToken.isEmpty {
-            _ = try await database.execute(SubscriptionRows.giveUpTokens(of: outcome.byToken))
-        }
+        // What is stored is sent, whatever comes next.
         if outcome.givesWork { wakeUps.signal() }
+        if !outcome.byToken.isEmpty {
+            // If that fails, so does the answer: the phone reports again.
+            try await database.withYieldingTransaction { connection in
+                _ = try await connection.commit([SubscriptionRows.giveUpTokens(of: outcome.byToken)])
+            }
+        }
         return outcome
     }
 

@@ -83,7 +83,7 @@ package struct EventStore: Sendable {
         return """
             SELECT bound.transaction_id::text AS bound, e.number, e.transaction_id::text, e.event_id, e.at, e.kind,
                    e.bundle_id, e.environment::text, e.activity_id, e.device_id, e.detail::text
-            FROM (SELECT \(unescaped: EventOrder.bound) AS transaction_id) AS bound
+            FROM (SELECT \(unescaped: EventVisibility.bound) AS transaction_id) AS bound
             LEFT JOIN LATERAL (
                 SELECT s.*, row_number() OVER (ORDER BY transaction_id \(unescaped: order), event_id \(unescaped: order)) AS number FROM (
                 (SELECT transaction_id, event_id, at, kind, bundle_id, environment, activity_id, device_id, detail
@@ -110,7 +110,7 @@ package struct EventStore: Sendable {
 
     /// The place after everything whose order is final by now.
     package func end() async throws -> EventCursor {
-        let rows = try await database.query("SELECT \(unescaped: EventOrder.bound)::text")
+        let rows = try await database.query("SELECT \(unescaped: EventVisibility.bound)::text")
         for xmin in try rows.decoded(as: String.self) { return EventCursor(transaction: UInt64(xmin) ?? 0, event: 0) }
         return .oldest
     }

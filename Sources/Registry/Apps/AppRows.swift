@@ -13,12 +13,18 @@ package enum AppRows {
         """
     }
 
-    /// The statement that holds the signing keys of apps, as ``hold(_:isPatient:)`` does the apps. Its rows are
-    /// ``SigningKeyName``.
-    package static func holdKeys(of apps: [BundleID]) -> Query {
+    /// The statement that holds the signing keys of apps. Unless it `isPatient`, it leaves out those of apps that somebody
+    /// else has locked: a deletion has locked the keys, too. Its rows are ``SigningKeyName``.
+    ///
+    /// Run it after ``hold(_:isPatient:)``. It holds the apps again, and reads the keys as they are then.
+    package static func holdKeys(of apps: [BundleID], isPatient: Bool) -> Query {
         """
-        SELECT bundle_id, environment::text FROM signing_keys WHERE bundle_id = ANY(\(apps.map(\.rawValue)))
-        ORDER BY bundle_id, environment FOR KEY SHARE
+        SELECT k.bundle_id, k.environment::text FROM (
+            \(part: hold(apps, isPatient: isPatient))
+        ) AS a CROSS JOIN LATERAL (
+            SELECT bundle_id, environment FROM signing_keys WHERE bundle_id = a.bundle_id
+            ORDER BY environment FOR KEY SHARE
+        ) AS k
         """
     }
 }
@@ -28,7 +34,7 @@ package struct SigningKeyName {
     package let app: BundleID
     package let environment: APNSEnvironment
 
-    /// Reads a row of ``AppRows/holdKeys(of:)``.
+    /// Reads a row of ``AppRows/holdKeys(of:isPatient:)``.
     package init(_ row: Row) throws {
         app = BundleID(stored: try row["bundle_id"])
         environment = try .stored(row["environment"])

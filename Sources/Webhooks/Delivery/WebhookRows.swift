@@ -15,7 +15,7 @@ package enum WebhookRows {
                 SELECT p.transaction_id, p.event_id FROM (VALUES
                     (\(unescaped: late).transaction_id, \(unescaped: late).event_id),
                     (\(restored)::xid8, \(unescaped: late).first_event_id - 1),
-                    (\(unescaped: EventOrder.bound), 0::bigint)
+                    (\(unescaped: EventVisibility.bound), 0::bigint)
                 ) AS p(transaction_id, event_id)
                 WHERE p.event_id IS NOT NULL ORDER BY p.transaction_id, p.event_id LIMIT 1
             ),

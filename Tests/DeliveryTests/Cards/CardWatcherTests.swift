@@ -7,6 +7,7 @@ import JSON
 import OrchestratorTestSupport
 import Postgres
 import ServiceLifecycle
+import Synchronization
 import TestSupport
 import Testing
 
@@ -30,6 +31,72 @@ struct CardWatcherTests {
 
     private func overdue(_ world: World) async throws -> Int64? {
         try await world.number("SELECT count(*) FROM events WHERE kind = 'token_wait_overdue'")
+    }
+
+    @Test("The ends of old cards of many activities are allowed and stored together")
+    func oldCardsTogether() async throws {
+        try await withWorld { world in
+            try await world.register("d1")
+            for number in 1...4 { try await world.start("m\(number)") }
+            let questions = Mutex(0)
+            let daemon = world.sibling(
+                behind: StatementGate { (moment) async throws(PostgresError) in
+                    if moment == .betweenTransactions { questions.withLock { $0 += 1 } }
+                }
+            )
+            var asked: [Int] = []
+            for ids in [["m1"], ["m2", "m3", "m4"]] {
+                try await world.database.execute(
+                    """
+                    INSERT INTO continuations (activity_key, device_key, activitykit_id, started_at, attempts, handed_over,
+                        update_token, due_at)
+                    SELECT activity_key, device_key, 'A', now(), 1, true, decode('ee0' || right(activity_id, 1), 'hex'), now()
+                    FROM activities CROSS JOIN devices WHERE activity_id = ANY(\(ids))
+                    """
+                )
+                let old = try await OldCards.claim(daemon.orchestrator.delivery)
+                questions.withLock { $0 = 0 }
+                await old.send()
+                asked.append(questions.withLock { $0 })
+            }
+            let pushes = world.recorder.take()
+            #expect(pushes.map(\.destination).sorted() == ["ee01", "ee02", "ee03", "ee04"])
+            #expect(pushes.allSatisfy { $0.event == "end" })
+            #expect(try await world.number("SELECT count(*) FROM continuations WHERE due_at IS NOT NULL") == 0)
+            // For each activity there is a look how much its timeline says.
+            #expect(asked[1] - asked[0] <= 2)
+        }
+    }
+
+    @Test("Old cards of several activities are asked for in one look, each with the state of its own activity")
+    func severalActivities() async throws {
+        try await withWorld(policy: { $0.continueAfterHours = 2 }) { world in
+            try await world.register("d1", token: "5a01")
+            for (id, score) in [("final", Int64(0)), ("second", 7)] {
+                try await world.start(id, to: World.devices("d1"), score: score)
+                try await world.settle()
+                try await world.follow("d1", token: "aa0\(score)", in: id, known: 1, generation: 1, card: id)
+                try await world.settle()
+            }
+            _ = world.recorder.take()
+            try await world.pass(7_201)
+            try await watch(world)
+            try await world.settle()
+            let asked = world.recorder.take().sorted { $0.destination < $1.destination }
+            #expect(asked.map(\.destination) == ["aa00", "aa07"])
+            #expect(asked.map(\.score) == [0, 7])
+        }
+    }
+
+    @Test("What is about to be sent has its place at once, so that no more leaves at a time than may")
+    func places() async {
+        let (counted, gate) = (CardWatcher.Counted(), Gate())
+        await withDiscardingTaskGroup { group in
+            for _ in 1...3 { counted.add(to: &group) { await gate.pass() } }
+            #expect(counted.count == 3)
+            gate.open()
+        }
+        #expect(counted.count == 0)
     }
 
     @Test("A token that does not come in time is reported once, and its card is caught up all the same when it comes")

@@ -377,6 +377,43 @@ struct SendingHaltTests {
         }
     }
 
+    @Test("A probe that stands in the way of others gives way, and its pushes leave all the same")
+    func probeGivesWay() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.crowd(2)
+            try await world.settle()
+            _ = world.recorder.take()
+            _ = try await world.database.pipeline([
+                """
+                INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
+                VALUES (\(world.app.rawValue), 'production', now() - interval '1 hour', 1, 1, now())
+                """,
+                "UPDATE subscriptions SET state = 'rejected', rejected_at = now()",
+            ])
+            try await endPause(world)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                try await world.database.withTransaction { other in
+                    // It is the probe that finds out.
+                    _ = try await other.query("SELECT set_config('deadlock_timeout', '1 min', true)")
+                    for end in ["max", "min"] {
+                        _ = try await other.query(
+                            """
+                            SELECT FROM subscriptions
+                            WHERE device_key = (SELECT \(unescaped: end)(device_key) FROM subscriptions) FOR NO KEY UPDATE
+                            """
+                        )
+                        guard end == "max" else { break }
+                        group.addTask { try await world.settle() }
+                        try await world.someoneWaits()
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(!world.recorder.take().isEmpty)
+        }
+    }
+
     @Test("What no daemon has seen enough of by itself counts together")
     func shared() async throws {
         try await withWorld { world in

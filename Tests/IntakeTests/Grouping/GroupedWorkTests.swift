@@ -1,5 +1,6 @@
 import APITypes
 import Logging
+import OrchestratorTestSupport
 import Postgres
 import Synchronization
 import Testing
@@ -80,6 +81,96 @@ struct GroupedWorkTests {
         let refused = await work.submit([(9, 9)])
         #expect(throws: PostgresError.self) { try refused[0].get() }
         #expect(calls.withLock { $0[9] } == 2)
+        running.cancel()
+        await running.value
+    }
+
+    /// Carries out the numbers up to `count` in one group, which `fail` may refuse with the state of an error.
+    private func carryOut(
+        upTo count: Int,
+        failing fail: @escaping @Sendable (_ numbers: [Int], _ call: Int) -> String?
+    ) async -> (answers: [Result<Int, any Error>], calls: Int) {
+        let calls = Mutex(0)
+        let work = GroupedWork<Int, Int, Int>(
+            "counting",
+            .init(groupSize: count, lanes: 1, worthALane: 1, takesWholeLines: true),
+            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        ) { numbers, _ in
+            let call = calls.withLock { calls in
+                calls += 1
+                return calls
+            }
+            if let state = fail(numbers, call) { throw PostgresError(.server, message: "refused", sqlState: state) }
+            return numbers.map { .success($0) }
+        }
+        let running = Task { await work.run() }
+        let answers = await work.submit((1...count).map { ($0, $0) })
+        running.cancel()
+        await running.value
+        return (answers, calls.withLock { $0 })
+    }
+
+    @Test(
+        "Where it is the server that fails, all of a group are told at once",
+        arguments: ["53100", "25006", "57P01", "58030", "08006"]
+    )
+    func ofServer(state: String) async {
+        let (answers, calls) = await carryOut(upTo: 100) { _, _ in state }
+        #expect(answers.count == 100)
+        for answer in answers {
+            let error = #expect(throws: PostgresError.self) { try answer.get() }
+            #expect(error?.sqlState == state)
+        }
+        #expect(calls == 1)
+    }
+
+    @Test("A group that was in a deadlock is carried out again as it is")
+    func deadlock() async {
+        let (answers, calls) = await carryOut(upTo: 100) { _, call in call == 1 ? "40P01" : nil }
+        #expect(answers.compactMap { try? $0.get() } == Array(1...100))  // nil is missed
+        #expect(calls == 2)
+    }
+
+    @Test("What the server refuses of a group is found by halves, and the others are carried out")
+    func halves() async {
+        let (answers, calls) = await carryOut(upTo: 256) { numbers, _ in numbers.contains(77) ? "22P05" : nil }
+        #expect(answers.compactMap { try? $0.get() } == (1...256).filter { $0 != 77 })  // nil is missed
+        #expect(throws: PostgresError.self) { try answers[76].get() }
+        // The whole, and two halves at each of eight steps.
+        #expect(calls == 17)
+    }
+
+    @Test("Two parts wait apart, also if three find at the same moment that they have to: the third waits in its lane")
+    func twoApart() async {
+        let (entering, waiting, working) = (Gate(), Gate(), Gate())
+        // 10 and more are locked.
+        let work = GroupedWork<Int, Int, Int>(
+            "counting",
+            .init(groupSize: 2, lanes: 3, worthALane: 1, takesWholeLines: true),
+            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        ) { numbers, isPatient in
+            let isLocked = numbers.contains { $0 >= 10 }
+            if isLocked, !isPatient {
+                await entering.pass()
+                return numbers.map { _ in .failure(StillLocked()) }
+            }
+            await (isLocked ? waiting : working).pass()
+            return numbers.map { .success($0) }
+        }
+        let running = Task { await work.run() }
+        // Three groups of two, none of which knows of the others.
+        let locked = Task { await work.submit((10...15).map { ($0, $0) }) }
+        await entering.arrivals(3)
+        entering.open()
+        await waiting.arrivals(3)
+        let others = Task { await work.submit((0...9).map { ($0, $0) }) }
+        await working.arrivals(2)
+        // Two of three lanes are free for them.
+        #expect(work.backlog.count == 6)
+        waiting.open()
+        working.open()
+        let answers = await locked.value + others.value
+        #expect(answers.compactMap { try? $0.get() } == Array(10...15) + Array(0...9))  // nil is missed
         running.cancel()
         await running.value
     }

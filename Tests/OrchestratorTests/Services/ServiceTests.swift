@@ -1,5 +1,7 @@
 import APITypes
 import ActivityModel
+import DeliveryStore
+import Intake
 import Logging
 import OrchestratorTestSupport
 import Postgres
@@ -72,6 +74,61 @@ struct ServiceTests {
             try await world.pass(10)
             try await world.settle()
             #expect(try await world.show().progress.current == 3)
+        }
+    }
+
+    /// Stops when a test lets it.
+    private struct Lingering: Service {
+        let gate: Gate
+
+        func run() async {
+            try? await gracefulShutdown()  // throws only when cancelled
+            await gate.pass()
+        }
+    }
+
+    @Test("A daemon that stops claims no schedule that it cannot accept any more: an end passes those that wait")
+    func schedulesAtShutdown() async throws {
+        try await withWorld(settings: Self.settings, isAlive: true) { world in
+            let gate = Gate()
+            var services = world.orchestrator.services
+            let intake = try #require(services.firstIndex { $0 is IntakeGroups })
+            let runner = try #require(services.firstIndex { $0 is ScheduleRunner })
+            // What starts last stops first.
+            #expect(runner > intake)
+            services.insert(Lingering(gate: gate), at: intake)
+            let daemon = ServiceGroup(services: services, logger: world.orchestrator.logger)
+            try await withThrowingTaskGroup { tasks in
+                tasks.addTask { try await daemon.run() }
+                try await world.start()
+                try await world.follow("d1", token: "aa01", known: 1)
+                await daemon.triggerGracefulShutdown()
+                // The intake has stopped, and what stops after it has not.
+                await gate.arrivals()
+                try await world.database.execute(
+                    """
+                    INSERT INTO schedules (activity_key, bundle_id, kind, due_at, body)
+                    SELECT a.activity_key, a.bundle_id, k.kind::schedule_kind, now() - k.ago, k.body::json
+                    FROM activities AS a CROSS JOIN (VALUES
+                        ('update', interval '2 seconds', '{"content_state":{"score":3}}'),
+                        ('end', interval '1 second', '{}')
+                    ) AS k(kind, ago, body)
+                    """
+                )
+                try await eventually("the daemon has seen them") {
+                    world.orchestrator.deliveryStore.dueWork.isDue(.schedules)
+                }
+                gate.open()
+                try await tasks.waitForAll()
+            }
+            // The next daemon runs them in their order.
+            let next = world.sibling()
+            try await next.withIntake {
+                while try await ScheduleRunner(orchestrator: next.orchestrator).runDue() {}
+            }
+            try await next.settle()
+            #expect(world.recorder.pushes(to: "aa01").last?.event == "end")
+            #expect(world.recorder.pushes(to: "aa01").last?.score == 3)
         }
     }
 

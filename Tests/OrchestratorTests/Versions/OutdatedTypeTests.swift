@@ -98,7 +98,8 @@ struct OutdatedTypeTests {
             let answers = try await ReportGroup.accept(
                 reports,
                 in: outdated.database,
-                waking: outdated.orchestrator.deliveryStore.wakeUps
+                waking: outdated.orchestrator.deliveryStore.wakeUps,
+                isPatient: true
             )
             for place in [0, 2] { #expect(throws: OutdatedType.self) { try answers[place].get() } }
             #expect(try answers[1].get().state == .due)

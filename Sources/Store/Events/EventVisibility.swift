@@ -1,5 +1,5 @@
 /// SQL about the order in which readers get events: that of their transactions. Changes are events, too.
-package enum EventOrder {
+package enum EventVisibility {
     /// An SQL expression: the first transaction whose events readers do not get yet. It still runs, so others of its
     /// events, or of earlier ones, may still come.
     package static let bound = "pg_snapshot_xmin(pg_current_snapshot())"
