@@ -87,10 +87,11 @@ struct CatchUpOrderTests {
                         known_revision = \(part: revision), heard_revision = \(part: revision)
                     """
                 )
-                let turn = try await turn(in: daemon, through: .max, CatchUpPlace())
+                let turn = try await turn(in: daemon, through: .max)
                 _ = world.recorder.take()
                 questions.withLock { $0 = 0 }
-                _ = try await turn.run()
+                var place: Int64 = 0
+                _ = try await turn.run(behind: &place)
                 asked.append(questions.withLock { $0 })
             }
             let pushes = world.recorder.take().sorted { $0.destination < $1.destination }

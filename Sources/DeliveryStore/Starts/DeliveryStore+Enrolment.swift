@@ -10,7 +10,7 @@ extension DeliveryStore {
     /// Runs after the commit that changed the audience. A device that registers at the same moment is seen here, or
     /// sees the audience in ``enrol(deviceKeys:after:)``. The activity is locked only while its progress is written, so
     /// changes are accepted meanwhile. New members have greater keys, so this reaches them later. When the audience
-    /// becomes everybody, ``AudienceStretch/Place/devices`` starts again from the first device.
+    /// becomes everybody, ``AudienceStretch/Cursor/devices`` starts again from the first device.
     ///
     /// Earlier starts of the activity may be claimed and settled at the same time (``StartTurn``). This waits for the
     /// activity last, when it writes its progress: until the claims under way are committed. A claim holds the activity, and

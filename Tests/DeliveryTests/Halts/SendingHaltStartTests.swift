@@ -33,7 +33,7 @@ struct SendingHaltStartTests {
         _ = try await world.database.pipeline([
             "UPDATE sending_halts SET probe_at = now()", "UPDATE segments SET due_at = NULL",
         ])
-        try await HaltPatrol(room: world.orchestrator.deliveryStore).look()
+        try await HaltPatrol(work: world.orchestrator.deliveryStore).look()
     }
 
     /// Where the starts of the activity in question went to since the last look.
