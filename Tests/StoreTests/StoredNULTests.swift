@@ -4,11 +4,11 @@ import Intake
 import JSON
 import OrchestratorTestSupport
 import Postgres
-import Registry
 import TestSupport
 import Testing
 
 @testable import Orchestrator
+@testable import Registry
 
 /// Postgres keeps such a text in a column of type `json`, and refuses to look into the whole document afterwards.
 @Suite("Texts with U+0000 that were kept before they were refused")

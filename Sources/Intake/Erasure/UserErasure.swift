@@ -2,6 +2,7 @@ import ActivityModel
 import DeliveryStore
 import JSON
 import Postgres
+import Store
 
 /// Removes a user, and the devices of that user, from the stored audiences of activities.
 enum UserErasure {
