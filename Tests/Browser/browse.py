@@ -269,7 +269,10 @@ def expired_session(page):
     page.get_by_text("Your session has ended").wait_for()
     page.get_by_label("API key").fill(KEY)
     page.get_by_role("button", name="Sign in").click()
-    page.get_by_role("button", name="Send it").click()
+    page.get_by_role("heading", name=f"Post a change: {ACTIVITY}").wait_for()
+    page.get_by_role("definition").filter(has_text="77").wait_for()
+    assert page.get_by_text("was.minute").count() == 0
+    page.get_by_role("button", name="Try it").click()
     page.get_by_role("heading", name="Dry run").wait_for()
     page.get_by_role("button", name="Change it again").click()
     assert page.locator("[id='field.minute']").input_value() == "77"

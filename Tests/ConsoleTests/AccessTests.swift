@@ -18,6 +18,35 @@ struct AccessTests {
         func answer(to call: ConsoleCall) async -> APIReply { APIReply(status: 404, body: []) }
     }
 
+    /// An app with so many pages of events before the first that has one.
+    private struct QuietApp: ConsoleAPI {
+        let emptyPages: Int
+
+        func owner(ofKey secret: String) async throws -> KeyOwner? {
+            KeyOwner(keyID: secret, scopes: [.admin], app: nil)
+        }
+
+        func answer(to call: ConsoleCall) async -> APIReply {
+            guard call.path.text.hasPrefix("/v1/events") else {
+                let app = AppResource(
+                    bundleID: BundleID(stored: "com.example.quiet"),
+                    teamID: TeamID(stored: "ABCDE12345"),
+                    channelsExclusive: false,
+                    channelPool: 0,
+                    environments: [.production: SigningKeyResource(keyID: KeyID(stored: "KEY1234567"))],
+                    createdAt: AccessTests.now,
+                    updatedAt: AccessTests.now
+                )
+                return APIReply(status: 200, body: Page(items: [app]).json.serialized())
+            }
+            let number = call.path.text.split(separator: "cursor=").dropFirst().first.flatMap { Int($0) } ?? 0
+            let event = EventResource(id: "1-1", at: AccessTests.now, kind: "token_died")
+            let page: Page<EventResource> =
+                number < emptyPages ? Page(items: [], nextCursor: String(number + 1)) : Page(items: [event])
+            return APIReply(status: 200, body: page.json.serialized())
+        }
+    }
+
     private static let now = Instant(unixSeconds: 1_000)
 
     private let seal: SessionSeal
@@ -37,6 +66,19 @@ struct AccessTests {
         let fields = ConsoleRequest.Fields(cookie: cookie)
         let request = ConsoleRequest(method: "GET", path: path, query: query, fields: fields, now: Self.now)
         return await console.answer(to: request, over: EveryKey())
+    }
+
+    @Test("Nobody has to click through pages of events that have none")
+    func quietEvents() async throws {
+        for (count, isFound) in [(0, true), (3, true), (100, false)] {
+            let fields = ConsoleRequest.Fields(cookie: try session("key"))
+            let request = ConsoleRequest(method: "GET", path: "/console/events", fields: fields, now: Self.now)
+            let page = text(await console.answer(to: request, over: QuietApp(emptyPages: count)))
+            #expect(page.contains("token died") == isFound, "\(count)")
+            // What is further back than one looks at once is no end.
+            #expect(page.contains("Look further back") == !isFound, "\(count)")
+            #expect(!page.contains(">Older</a>"), "\(count)")
+        }
     }
 
     private func post(_ path: String, _ form: String, cookie: String? = nil) async -> ConsoleAnswer {

@@ -26,17 +26,9 @@ struct FormTests {
         _ = try await console.orchestrator.intake.update(mine, match, request, idempotency: nil, origin: nil)
     }
 
-    /// The value of the first hidden input of that name.
-    private static func hidden(_ name: String, _ page: String) -> String {
-        guard let start = page.range(of: "<input type=\"hidden\" name=\"\(name)\" value=\"") else { return "" }
-        let value = String(page[start.upperBound...].prefix { $0 != "\"" })
-        return value.replacing("&quot;", with: "\"").replacing("&lt;", with: "<").replacing("&gt;", with: ">")
-            .replacing("&#39;", with: "'").replacing("&amp;", with: "&")
-    }
-
     /// The form of a change that was tried, as its button sends it.
-    private static func tried(_ page: String) -> [(String, String)] {
-        ["request", "tried", "key"].map { ($0, hidden($0, page)) }
+    private static func tried(_ page: Reply) -> [(String, String)] {
+        ["request", "tried", "key"].map { ($0, page.hidden($0)) }
     }
 
     @Test("A time that overflows is refused as one that is too long", arguments: ["241", "999999999999999999"])
@@ -61,7 +53,7 @@ struct FormTests {
                 let form = try await console.send("GET", Self.change, cookie: cookie)
                 let hasArea = form.text.contains("<textarea id=\"field.note\"")
                 #expect(hasArea == !note.isEmpty)
-                let revision = Self.hidden("revision", form.text)
+                let revision = form.hidden("revision")
                 let fields = [
                     ("revision", revision), ("field.score", "2"), ("was.score", "1"), ("field.note", sent),
                     ("was.note", sent),
@@ -71,7 +63,7 @@ struct FormTests {
                 #expect(tried.text.contains("What changes"))
                 #expect(!tried.text.contains("<td><code>note</code></td>"))
                 #expect(tried.text.contains("<td><code>score</code></td>"))
-                let answer = try await console.post(Self.change, cookie, fields + Self.tried(tried.text))
+                let answer = try await console.post(Self.change, cookie, fields + Self.tried(tried))
                 #expect(answer.status == 303)
                 let state = try await console.orchestrator.activity(Self.mine, Self.match).contentState
                 let expected: JSONObject = ["score": 2, "note": .string(note)]
@@ -85,7 +77,7 @@ struct FormTests {
         try await RunningConsole.run { console in
             let cookie = try await console.signIn(RunningConsole.bootstrap)
             let form = try await console.send("GET", Self.change, cookie: cookie)
-            let (note, revision) = (Self.hidden("was.note", form.text), Self.hidden("revision", form.text))
+            let (note, revision) = (form.hidden("was.note"), form.hidden("revision"))
             #expect(note == RunningConsole.hostile)
             let fields = [
                 ("revision", revision), ("field.score", "2"), ("was.score", "1"), ("field.note", note),
@@ -96,17 +88,17 @@ struct FormTests {
             #expect(tried.text.contains("The activity has changed"))
             // Once more after the dry run.
             try await Self.set(["score": 1, "note": "by a third"], console)
-            let again = try await console.post(Self.change, cookie, fields + Self.tried(tried.text))
+            let again = try await console.post(Self.change, cookie, fields + Self.tried(tried))
             #expect(again.status == 200)
             #expect(again.text.contains("Nothing was sent"))
-            let sent = try await console.post(Self.change, cookie, fields + Self.tried(again.text))
+            let sent = try await console.post(Self.change, cookie, fields + Self.tried(again))
             #expect(sent.status == 303)
             let state = try await console.orchestrator.activity(Self.mine, Self.match).contentState
             let expected: JSONObject = ["score": 2, "note": "by a third"]
             #expect(state == expected)
             // The same button twice sends once.
             let revisionNow = try await console.orchestrator.activity(Self.mine, Self.match).revision
-            #expect(try await console.post(Self.change, cookie, fields + Self.tried(again.text)).status == 303)
+            #expect(try await console.post(Self.change, cookie, fields + Self.tried(again)).status == 303)
             #expect(try await console.orchestrator.activity(Self.mine, Self.match).revision == revisionNow)
         }
     }
@@ -173,7 +165,7 @@ struct FormTests {
             let cookie = try await console.signIn(RunningConsole.bootstrap)
             let path = "/console/api-keys"
             let page = try await console.send("GET", path, cookie: cookie)
-            let fields = [("name", "once only"), ("scope", "read"), ("once", Self.hidden("once", page.text))]
+            let fields = [("name", "once only"), ("scope", "read"), ("once", page.hidden("once"))]
             #expect(try await console.post(path, cookie, fields).text.contains("This is its only appearance"))
             let again = try await console.post(path, cookie, fields)
             #expect(again.text.contains("This form was sent before"))
@@ -203,6 +195,77 @@ struct FormTests {
         }
     }
 
+    @Test("Revoking another key asks first, and names it")
+    func otherKey() async throws {
+        try await RunningConsole.run { console in
+            let key = try await console.orchestrator.createAPIKey(APIKeyRequest(name: "backend", scopes: [.publish]))
+            func isActive() async throws -> Bool {
+                let keys = try await console.orchestrator.apiKeys(PageRequest(), only: nil).items
+                return keys.contains { $0.id == key.id && $0.revokedAt == nil }
+            }
+            let cookie = try await console.signIn(RunningConsole.bootstrap)
+            let fields = [("revoke", key.id), ("named", "backend")]
+            let asked = try await console.post("/console/api-keys", cookie, fields)
+            #expect(asked.text.contains("Revoke the key '<bdi>backend</bdi>'?"))
+            #expect(try await isActive())
+            let answer = try await console.post("/console/api-keys", cookie, fields + [("step", "confirm")])
+            #expect(answer.status == 303)
+            #expect(!(try await isActive()))
+        }
+    }
+
+    @Test("Retiring a version asks first, and using it again does not")
+    func retirement() async throws {
+        try await RunningConsole.run { console in
+            let name = ActivityTypeName(stored: "Game")
+            let type = """
+                {"attributes_schema": {"type": "object", "properties": {"home": {"type": "string"}}}, "content_state_schema":
+                {"type": "object", "properties": {"score": {"type": "integer"}, "note": {"type": "string"},
+                "referee": {"type": "string"}}, "required": ["score"]}}
+                """
+            let request = try TypeRequest(json: JSONValue(parsing: type))
+            _ = try await console.orchestrator.putType(Self.mine, name, request, force: false)
+            func isRetired() async throws -> Bool {
+                let versions = try await console.orchestrator.typeVersions(Self.mine, name, PageRequest()).items
+                return versions.contains { $0.version == 1 && $0.retiredAt != nil }
+            }
+            let cookie = try await console.signIn(RunningConsole.bootstrap)
+            let path = "/console/type?app=\(Self.app)&name=Game"
+            let asked = try await console.post(path, cookie, [("version", "1"), ("act", "retire")])
+            #expect(asked.text.contains("Retire version 1?"))
+            #expect(!(try await isRetired()))
+            let fields = [("version", "1"), ("act", "retire"), ("step", "confirm")]
+            #expect(try await console.post(path, cookie, fields).status == 303)
+            #expect(try await isRetired())
+            #expect(try await console.post(path, cookie, [("version", "1"), ("act", "use")]).status == 303)
+            #expect(!(try await isRetired()))
+        }
+    }
+
+    @Test("An activity that has ended offers no form that would change it")
+    func ended() async throws {
+        try await RunningConsole.run { console in
+            let cookie = try await console.signIn(RunningConsole.bootstrap)
+            let pages = [Self.change, "/console/activity/end" + Self.query]
+            for path in pages {
+                let page = try await console.send("GET", path, cookie: cookie)
+                #expect(page.text.contains("Try it"), "\(path)")
+            }
+            let fields = [("request", "{}"), ("key", "the only end")]
+            #expect(try await console.post("/console/activity/end" + Self.query, cookie, fields).status == 303)
+            for path in pages {
+                let page = try await console.send("GET", path, cookie: cookie)
+                #expect(page.status == 200, "\(path)")
+                #expect(page.text.contains("The activity has ended"), "\(path)")
+                #expect(!page.text.contains("Try it"), "\(path)")
+            }
+            // A form that was open before.
+            let late = try await console.post(Self.change, cookie, [("field.score", "7"), ("was.score", "1")])
+            #expect(late.text.contains("activity_ended"))
+            #expect(!late.text.contains("Try it"))
+        }
+    }
+
     @Test("A cancelled schedule leads back to where it was cancelled, with a note")
     func cancelledSchedule() async throws {
         try await RunningConsole.run { console in
@@ -217,10 +280,17 @@ struct FormTests {
             let cookie = try await console.signIn(RunningConsole.bootstrap)
             let list = "/console/schedules?app=\(Self.app)&state=pending"
             let page = try await console.send("GET", list, cookie: cookie)
-            let back = Self.hidden("back", page.text)
+            let back = page.hidden("back")
             #expect(back == list)
-            let fields = [("id", Self.hidden("id", page.text)), ("act", "cancel"), ("back", back)]
-            let answer = try await console.post(list, cookie, fields)
+            let schedule = [("id", page.hidden("id")), ("back", back)]
+            for (act, question) in [("cancel", "Cancel the update?"), ("run", "Run the update now?")] {
+                let asked = try await console.post(list, cookie, schedule + [("act", act)])
+                #expect(asked.text.contains(question))
+                #expect(asked.hidden("back") == back)
+            }
+            let waiting = try await console.orchestrator.activity(Self.mine, Self.match).schedules
+            #expect(waiting.first?.state == .pending)
+            let answer = try await console.post(list, cookie, schedule + [("act", "cancel"), ("step", "confirm")])
             #expect(answer.fields["location"] == list + "&done=cancelled")
             let after = try await console.send("GET", list + "&done=cancelled", cookie: cookie)
             #expect(after.text.contains("The schedule was cancelled."))

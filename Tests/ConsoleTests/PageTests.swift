@@ -216,6 +216,65 @@ struct PageTests {
         }
     }
 
+    @Test("The pages of an activity, of its change and of a phone lead to the halt that keeps pushes back")
+    func haltOfActivity() async throws {
+        try await RunningConsole.run { console in
+            try await EngineTables(console.orchestrator.database)
+                .halt(RunningConsole.mine, answers: 120, rejections: 98)
+            let admin = try await console.signIn(RunningConsole.bootstrap)
+            let halt = "/console/halt?app=\(RunningConsole.mine)&amp;environment=production"
+            let room = try await console.send("GET", Self.room, cookie: admin)
+            #expect(room.text.contains("<a href=\"\(halt)\">"))
+            let other = "/console/activity?app=\(RunningConsole.other)&id=match-of-\(RunningConsole.other)"
+            #expect(!(try await console.send("GET", other, cookie: admin).text.contains("/console/halt?")))
+            let device = DeviceID(stored: "waits")
+            let report = DeviceRequest(environment: .production)
+            _ = try await console.orchestrator.intake.putDevice(Self.mine, device, report)
+            let phone = "/console/phone?app=\(RunningConsole.mine)&id=waits"
+            #expect(try await console.send("GET", phone, cookie: admin).text.contains("<a href=\"\(halt)\">"))
+            let change = "/console/activity/change?app=\(RunningConsole.mine)&id=\(Self.match)"
+            let tried = try await console.post(change, admin, [("field.score", "7"), ("was.score", "1")])
+            #expect(tried.text.contains("Sending is halted"))
+            #expect(tried.text.contains("<a href=\"\(halt)\">"))
+            // The doctor's advice is for a terminal.
+            let doctor = try await console.send("GET", "/console/doctor", cookie: admin)
+            #expect(doctor.text.contains("<a href=\"/console/halts?app=\(RunningConsole.mine)\">To the halt</a>"))
+        }
+    }
+
+    @Test("A character that turns the direction of its line is escaped in JSON")
+    func turnedLine() async throws {
+        try await RunningConsole.run { console in
+            let change = UpdateRequest(contentState: ["score": 3, "note": "a\u{202E}b"])
+            _ = try await console.orchestrator.intake.update(
+                Self.mine,
+                Self.match,
+                change,
+                idempotency: nil,
+                origin: nil
+            )
+            let admin = try await console.signIn(RunningConsole.bootstrap)
+            let room = try await console.send("GET", Self.room, cookie: admin)
+            #expect(room.text.contains("&quot;a\\u202eb&quot;"))
+            let path = "/console/activity/change?app=\(RunningConsole.mine)&id=\(Self.match)"
+            let fields = [("field.note", "c\u{202E}d"), ("was.note", "a\u{202E}b")]
+            let tried = try await console.post(path, admin, fields)
+            #expect(tried.text.contains("<code>&quot;a\\u202eb&quot;</code>"))
+            #expect(tried.text.contains("<code>&quot;c\\u202ed&quot;</code>"))
+            // What is sent stays as it is.
+            #expect(tried.hidden("request").contains("c\u{202E}d"))
+        }
+    }
+
+    @Test("An API key has the state that the command line names")
+    func keyState() async throws {
+        try await RunningConsole.run { console in
+            let admin = try await console.signIn(RunningConsole.bootstrap)
+            let page = try await console.send("GET", "/console/api-keys", cookie: admin)
+            #expect(page.text.contains(">active</span>"))
+        }
+    }
+
     @Test("The audit log links each subject to its page")
     func auditLinks() async throws {
         try await RunningConsole.run { console in

@@ -205,6 +205,14 @@ struct Reply: Sendable {
         return String(header[start.lowerBound...].prefix { $0 != ";" && $0 != "," })
     }
 
+    /// The value of the first hidden input of that name.
+    func hidden(_ name: String) -> String {
+        guard let start = text.range(of: "<input type=\"hidden\" name=\"\(name)\" value=\"") else { return "" }
+        let value = String(text[start.upperBound...].prefix { $0 != "\"" })
+        return value.replacing("&quot;", with: "\"").replacing("&lt;", with: "<").replacing("&gt;", with: ">")
+            .replacing("&#39;", with: "'").replacing("&amp;", with: "&")
+    }
+
     /// The token of the page's forms.
     var token: String {
         guard let start = text.range(of: "name=\"form_token\" value=\"") else { return "" }

@@ -311,11 +311,20 @@ struct SecurityTests {
                 cookie: visitor,
                 form: [
                     ("form_token", refused.token), ("key", RunningConsole.bootstrap), ("next", path),
-                    ("kept", "field.note=kept%20%26%20safe"),
+                    ("kept", "field.note=kept%20%26%20safe"), ("kept", "was.note=before"), ("kept", "revision=1"),
+                    ("kept", "field.score=1"), ("kept", "was.score=1"),
                 ]
             )
             #expect(answer.status == 200)
-            #expect(answer.text.contains("kept &amp; safe"))
+            // It says which form it is and what was filled in. The rest goes along unseen.
+            #expect(answer.text.contains("Post a change: <bdi>\(Self.match)</bdi>"))
+            #expect(answer.text.contains("<dt>note</dt><dd>kept &amp; safe</dd>"))
+            #expect(!answer.text.contains("<dt>score</dt>"))
+            #expect(!answer.text.contains("<textarea"))
+            #expect(answer.text.contains("Try it"))
+            for (name, value) in [("field.note", "kept & safe"), ("was.note", "before"), ("revision", "1")] {
+                #expect(answer.hidden(name) == value)
+            }
         }
     }
 }

@@ -313,6 +313,11 @@ for (const { id, dataset } of document.querySelectorAll("[data-load]")) {
   document.addEventListener("visibilitychange", load);
 }
 
+// The answer to a form cannot be shown again. After the next form, Back leads to the empty one instead.
+addEventListener("submit", () => {
+  if (main && main.hasAttribute("data-sent")) history.replaceState(null, "", location.href);
+});
+
 // On a narrow screen, the navigation scrolls sideways.
 const here = document.querySelector(".pages [aria-current]");
 if (here) here.scrollIntoView({ inline: "center", block: "nearest" });

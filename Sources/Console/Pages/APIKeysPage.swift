@@ -29,7 +29,7 @@ enum APIKeysPage {
                 visit,
                 outcome: Parts.note(
                     .good,
-                    "<p>The key '\(key.name)' is made. This is its only appearance:</p><pre tabindex=\"0\" role=\"region\" aria-label=\"Secret\">\(key.secret ?? "")</pre>"
+                    "<p>The key '<bdi>\(key.name)</bdi>' is made. This is its only appearance:</p><pre tabindex=\"0\" role=\"region\" aria-label=\"Secret\">\(key.secret ?? "")</pre>"
                 )
             )
         } catch let problem as Problem where problem.status != 503 {
@@ -37,21 +37,31 @@ enum APIKeysPage {
         }
     }
 
-    /// Revokes a key. Asks first if it is the one that the person is signed in with.
+    /// Revokes a key. Asks first, because it cannot be undone.
     private static func revoke(_ id: String, _ visit: Visit) async throws -> ConsoleAnswer {
         let address = address(try? await visit.choice())  // as in the page
-        guard id.lowercased() != visit.owner.keyID.lowercased() || visit.form["step"] == "confirm" else {
+        guard visit.form["step"] == "confirm" else {
+            let isOwn = id.lowercased() == visit.owner.keyID.lowercased()
             let button = Parts.action(
                 visit,
                 address,
-                "Revoke it and sign out",
+                isOwn ? "Revoke it and sign out" : "Revoke the key",
                 fields: [("revoke", id), ("step", "confirm")],
                 tone: .bad
             )
-            let question: HTML = """
-                <section class="plan" aria-label="Confirm"><h2>Revoke your own key?</h2>
-                <p>You are signed in with this key. Revoking it ends this session and all others of the key.</p>\(button)</section>
-                """
+            let name = visit.form.raw("named") ?? id
+            let question =
+                isOwn
+                ? Parts.question(
+                    "Revoke your own key?",
+                    "You are signed in with this key. Revoking it ends this session and all others of the key.",
+                    button
+                )
+                : Parts.question(
+                    "Revoke the key '<bdi>\(name)</bdi>'?",
+                    "Whoever uses it is refused from then on. A revoked key cannot be taken into use again.",
+                    button
+                )
             return try await page(visit, outcome: question)
         }
         try await visit.send("DELETE", "/v1/api-keys/\(id)")
@@ -75,12 +85,18 @@ enum APIKeysPage {
         let rows = page.items.map { key -> HTML in
             let revoke: HTML =
                 key.revokedAt == nil
-                ? Parts.action(visit, address(choice), "Revoke", fields: [("revoke", key.id)], tone: .bad)
+                ? Parts.action(
+                    visit,
+                    address(choice),
+                    "Revoke",
+                    fields: [("revoke", key.id), ("named", key.name)],
+                    tone: .bad
+                )
                 : ""
             let state =
                 key.revokedAt != nil
                 ? Parts.badge("revoked", .plain)
-                : isExpired(key, visit) ? Parts.badge("expired", .warn) : Parts.badge("valid", .good)
+                : isExpired(key, visit) ? Parts.badge("expired", .warn) : Parts.badge("active", .good)
             return """
                 <tr><td><span class="name">\(key.name)</span></td><td><code>\(key.id)</code></td><td>\(key.scopes.map(\.rawValue).joined(separator: ", "))</td><td>\(key.bundleID?.rawValue ?? "all")</td>\
                 <td>\(state)</td><td>\(Parts.when(key.createdAt, now: visit.now))</td><td>\(Parts.when(key.lastUsedAt, now: visit.now))</td>\

@@ -6,7 +6,7 @@ enum ActivitiesPage {
     static func show(_ visit: Visit) async throws -> ConsoleAnswer {
         let choice = try await visit.choice(.activities)
         let app = choice.id
-        let text = visit.query["q"] ?? ""
+        let text = visit.query.exact("q") ?? ""
         let search = ActivitySearch(text)
         let layout = Layout(
             visit: visit,
@@ -22,7 +22,7 @@ enum ActivitiesPage {
             """
             <h1>Activities</h1>
             \(filter(app, text))
-            \(found.activities.isEmpty ? search.complaint.map { Parts.note(.warn, "\($0)") } : nil)
+            \(found.activities.isEmpty ? (search.complaint ?? search.hint).map { Parts.note(.warn, "\($0)") } : nil)
             <div id="list" data-part>\(table(found.activities, app: app, visit: visit, sparks: sparks))
             \(found.note.map { "<p class=\"hint\">\($0)</p>" as HTML })\(Parts.more(older))</div>
             """
@@ -32,7 +32,7 @@ enum ActivitiesPage {
     private static func filter(_ app: String, _ text: String) -> HTML {
         let quick = ["", "state:live", "state:scheduled", "state:ended"].html { words in
             let address = Address("/console/activities", ["app": app, "q": words.isEmpty ? nil : words])
-            let current: HTML = words == text ? " aria-current=\"true\"" : ""
+            let current: HTML = words == text.trimmed ? " aria-current=\"true\"" : ""
             return "<a href=\"\(address)\"\(current)>\(words.isEmpty ? "all" : String(words.dropFirst(6)))</a>"
         }
         return """
@@ -90,16 +90,16 @@ enum ActivitiesPage {
     }
 }
 
-/// A search for activities, as `type:`, `state:` and an id.
+/// A search for activities, as `type:`, `state:` and an id. The whole search may also be an id that looks like a filter.
 struct ActivitySearch {
     private var type: String?
     private var state: String?
     /// The words that are no filter.
     private var id: String?
-    /// The whole search, which may be an id that looks like a filter.
-    private let text: String
-    /// The words of the search that mean nothing here.
+    /// Why nothing can match.
     private(set) var complaint: String?
+    /// What to say of the search if nothing matches it.
+    private(set) var hint: String?
 
     struct Found {
         var activities: [ActivityResource]
@@ -108,7 +108,6 @@ struct ActivitySearch {
     }
 
     init(_ text: String) {
-        self.text = text
         for word in text.split(separator: " ") {
             let parts = word.split(separator: ":", maxSplits: 1).map(String.init)
             switch (parts.first, parts.count) {
@@ -122,12 +121,17 @@ struct ActivitySearch {
             default: id = id.map { "\($0) \(word)" } ?? String(word)
             }
         }
+        // A part of an id may have several blanks in a row.
+        if type == nil, state == nil, !text.trimmed.isEmpty { id = text.trimmed }
+        guard let part = id, part.contains(":") else { return }
+        hint = "'\(part)' was looked for in the ids. The filters are 'type:NAME' and 'state:NAME', without a blank."
     }
 
     func run(_ visit: Visit, _ app: String) async throws -> Found {
-        if !text.isEmpty, visit.query["cursor"] == nil {
+        let words = visit.query["cursor"] == nil ? FindPage.words(visit) : []
+        for word in words {
             do {
-                return Found(activities: [try await visit.get("/v1/apps/\(app)/activities/\(text)")])
+                return Found(activities: [try await visit.get("/v1/apps/\(app)/activities/\(word)")])
             } catch let problem as Problem where problem.status == 404 || problem.status == 422 {
                 // It is no whole id.
             }

@@ -65,7 +65,7 @@ enum ChangePage {
         init(_ visit: Visit) async throws {
             self.visit = visit
             choice = try await visit.choice()
-            activity = try await visit.get("/v1/apps/\(choice.id)/activities/\(visit.query["id"] ?? "")")
+            activity = try await visit.get("/v1/apps/\(choice.id)/activities/\(visit.query.exact("id") ?? "")")
             let type = try await visit.get(
                 "/v1/apps/\(choice.id)/types/\(activity.type.rawValue)",
                 as: TypeResource.self
@@ -81,6 +81,9 @@ enum ChangePage {
 
         /// The form. It shows what the operator changed in the form that was sent, and the newest state elsewhere.
         func editor(_ outcome: HTML = "", status: Int = 200) -> ConsoleAnswer {
+            guard activity.state != .ended else {
+                return page("\(outcome)\(Parts.ended(activity, now: visit.now))", status: status)
+            }
             let inputs = form.map { $0.html(activity.contentState, visit.form) } ?? document
             return page(
                 """
@@ -103,9 +106,10 @@ enum ChangePage {
                 let request = try ChangePage.request(state, visit.form)
                 let plan = try await visit.send("POST", path.with(["dry_run": "true"]), request)
                 let answer = try DryRunAnswer(json: plan)
+                let halt = await HaltsPage.note(choice.id, activity.environment, visit)
                 return page(
                     """
-                    \(visit.form["tried"] == nil ? "" : unsent)\(hasMoved ? moved : "")
+                    \(visit.form["tried"] == nil ? "" : unsent)\(hasMoved ? moved : "")\(halt)
                     \(changes(to: state))
                     \(DryRunDrawing(answer: answer).html)
                     \(confirmation(request, answer))
@@ -191,8 +195,8 @@ enum ChangePage {
             let before = activity.contentState
             let rows = Self.names(of: before, and: state).filter { before[$0] != state[$0] }.map { name -> HTML in
                 """
-                <tr><td><code>\(name)</code></td><td class="text"><code>\(before[name]?.text ?? "–")</code></td>\
-                <td class="text"><code>\(state[name]?.text ?? "–")</code></td></tr>
+                <tr><td><code>\(name)</code></td><td class="text">\(Parts.code(before[name]))</td>\
+                <td class="text">\(Parts.code(state[name]))</td></tr>
                 """
             }
             return """

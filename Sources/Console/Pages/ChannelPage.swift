@@ -6,7 +6,7 @@ import ReportTypes
 enum ChannelPage {
     static func show(_ visit: Visit) async throws -> ConsoleAnswer {
         let choice = try await visit.choice(.channels)
-        let (app, id) = (choice.id, visit.query["id"] ?? "")
+        let (app, id) = (choice.id, visit.query.exact("id") ?? "")
         let layout = Layout(visit: visit, title: "Channel \(id)", place: .channels, choice: choice)
         let channel: ChannelResource
         do {

@@ -7,7 +7,7 @@ import JSON
 struct ContentForm {
     private static let prefix = "field."
     /// The prefix of the hidden input with the text that a field was opened with.
-    private static let openedPrefix = "was."
+    static let openedPrefix = "was."
 
     private struct Field {
         let name: String
@@ -65,7 +65,7 @@ struct ContentForm {
             let text = Self.change(of: field, from: opened, in: form) ?? opened
             let required: HTML = field.isRequired ? " required" : ""
             let label: HTML =
-                "<label for=\"\(name)\">\(field.name) <small>\(field.note)\(field.isRequired ? "" : ", optional")</small></label>"
+                "<label for=\"\(name)\"><bdi>\(field.name)</bdi> <small>\(field.note)\(field.isRequired ? "" : ", optional")</small></label>"
             let hidden: HTML = "<input type=\"hidden\" name=\"\(Self.openedPrefix + field.name)\" value=\"\(opened)\">"
             switch field.kind {
             case .text where text.contains(where: \.isNewline):
@@ -119,6 +119,17 @@ struct ContentForm {
         let opened = lines(form.raw(openedPrefix + field.name) ?? newest)
         // Swift counts texts as equal that differ in their code points.
         return text.utf8.elementsEqual(opened.utf8) ? nil : text
+    }
+
+    /// Whether the input of that name was sent as it was opened.
+    static func isUntouched(_ name: String, _ form: FormFields) -> Bool {
+        guard name.hasPrefix(prefix), let opened = form.raw("\(openedPrefix)\(label(name))") else { return false }
+        return lines(opened).utf8.elementsEqual(lines(form.raw(name) ?? "").utf8)
+    }
+
+    /// The name of an input as its form shows it.
+    static func label(_ name: String) -> String {
+        name.hasPrefix(prefix) ? String(name.dropFirst(prefix.count)) : name.replacing("_", with: " ")
     }
 
     /// Browsers send every line break as CR and LF.

@@ -17,7 +17,7 @@ enum DoctorPage {
         let rows = checks.filter { !isBrief || $0.verdict != .ok }.map { check -> HTML in
             """
             <tr><td>\(Parts.badge(check.verdict.rawValue, tone(check.verdict)))</td><td>\(check.check.replacing("_", with: " "))</td>\
-            <td>\(check.subject ?? "")</td><td class="text">\(check.finding)\(check.advice.map { "<br><strong>\($0)</strong>" as HTML })</td></tr>
+            <td>\(check.subject ?? "")</td><td class="text">\(check.finding)\(check.advice.map { "<br><strong>\($0)</strong>" as HTML })\(halt(check))</td></tr>
             """
         }
         return Layout(visit: visit, title: "Doctor", place: .doctor, choice: choice).page(
@@ -27,6 +27,16 @@ enum DoctorPage {
             \(isBrief && rows.isEmpty ? "" : Parts.table("Findings", ["Verdict", "Check", "About", "Finding, and what to do"], rows, empty: "No check ran.", stacks: true))</div>
             """
         )
+    }
+
+    /// The way to what the advice does by command: the page with the buttons that resume sending.
+    private static func halt(_ check: DoctorCheck) -> HTML {
+        // The subject is an app, with the environment in parentheses behind it.
+        guard check.check == "sending", check.verdict != .ok, let app = check.subject?.split(separator: " ").first
+        else {
+            return ""
+        }
+        return " <a href=\"\(Address("/console/halts", ["app": String(app)]))\">To the halt</a>"
     }
 
     private static func summary(_ report: DoctorReport) -> HTML {

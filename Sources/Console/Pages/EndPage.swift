@@ -12,7 +12,7 @@ enum EndPage {
 
     static func take(_ visit: Visit) async throws -> ConsoleAnswer {
         let choice = try await visit.choice()
-        let id = visit.query["id"] ?? ""
+        let id = visit.query.exact("id") ?? ""
         let path: APIPath = "/v1/apps/\(choice.id)/activities/\(id)/end"
         do {
             // A damaged text counts as a first step.
@@ -52,16 +52,22 @@ enum EndPage {
         status: Int = 200,
         isTried: Bool = false
     ) async throws -> ConsoleAnswer {
-        let id = visit.query["id"] ?? ""
+        let id = visit.query.exact("id") ?? ""
         let activity = try await visit.get("/v1/apps/\(choice.id)/activities/\(id)", as: ActivityResource.self)
         let room = Address("/console/activity", ["app": choice.id, "id": id])
         // The button sends what was tried, so there is no field to edit beside it.
         let again: HTML =
             "<p><a href=\"\(Address("/console/activity/end", ["app": choice.id, "id": id]))\">Change it again</a></p>"
-        return Layout(visit: visit, title: "End \(id)", place: .activities, choice: choice).page(
+        let layout = Layout(visit: visit, title: "End \(id)", place: .activities, choice: choice)
+        let head: HTML = "<p class=\"crumb\"><a href=\"\(room)\">\(id)</a></p><h1>End the activity</h1>"
+        guard activity.state != .ended else {
+            // A plan of a second end, and its button, would end nothing.
+            let refusal: HTML = isTried ? "" : outcome
+            return layout.page("\(head)\(refusal)\(Parts.ended(activity, now: visit.now))", status: status)
+        }
+        return layout.page(
             """
-            <p class="crumb"><a href="\(room)">\(id)</a></p>
-            <h1>End the activity</h1>
+            \(head)
             <p class="lead">The end goes to \(Parts.count(activity.progress.destinations)) destinations with the newest state.</p>
             \(outcome)
             \(isTried ? again : form(visit))

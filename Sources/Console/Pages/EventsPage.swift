@@ -4,15 +4,23 @@ import JSON
 
 /// What happened, live.
 enum EventsPage {
+    /// The further pages that are read while none has an event that matches.
+    private static let mostReads = 10
+
     static func show(_ visit: Visit) async throws -> ConsoleAnswer {
         let choice = try await visit.choice(.events)
         let app = choice.id
-        let (kind, activity, device) = (visit.query["kind"], visit.query["activity"], visit.query["device"])
+        let (kind, activity, device) = (visit.query["kind"], visit.query.exact("activity"), visit.query.exact("device"))
         let path = APIPath("/v1/events").with([
             "bundle_id": app, "activity_id": activity, "device_id": device, "kind": kind, "limit": "50",
-            "order": "newest", "cursor": visit.query["cursor"],
+            "order": "newest",
         ])
-        let page = try await visit.get(path, as: Page<EventResource>.self)
+        var page: Page<EventResource> = try await visit.get(path.with(["cursor": visit.query["cursor"]]))
+        // A page may be empty and not the last. Nobody has to click through those.
+        for _ in 0..<mostReads {
+            guard page.items.isEmpty, let cursor = page.nextCursor else { break }
+            page = try await visit.get(path.with(["cursor": cursor]))
+        }
         let stream = Address(
             "/console/events/stream",
             ["bundle_id": app, "activity_id": activity, "device_id": device, "kind": kind]
@@ -23,6 +31,7 @@ enum EventsPage {
                 ["app": app, "activity": activity, "device": device, "kind": kind, "cursor": cursor]
             )
         }
+        let further: HTML = page.items.isEmpty ? "Look further back" : "Older"
         return Layout(visit: visit, title: "Events", place: .events, choice: choice).page(
             """
             <h1>Events</h1>
@@ -35,7 +44,7 @@ enum EventsPage {
             <p class="hint" id="tail-state" role="status">Needs JavaScript.</p>
             <div class="wide stacks" tabindex="0" role="region" aria-label="Live events"><table id="tail" data-tail="\(stream)"><thead><tr><th scope="col">When</th><th scope="col">Kind</th>\
             <th scope="col">Activity</th><th scope="col">Phone</th><th scope="col">Detail</th></tr></thead><tbody></tbody></table></div></section>
-            <section><h2 id="past">Before</h2>\(table(page.items, visit))\(Parts.more(older))</section>
+            <section><h2 id="past">Before</h2>\(table(page.items, visit))\(Parts.more(older, further))</section>
             """
         )
     }
@@ -43,8 +52,8 @@ enum EventsPage {
     /// The stream that the live parts of pages follow.
     static func stream(_ visit: Visit) async throws -> ConsoleAnswer {
         let path = APIPath("/v1/events").with([
-            "bundle_id": visit.query["bundle_id"], "activity_id": visit.query["activity_id"],
-            "device_id": visit.query["device_id"], "kind": visit.query["kind"],
+            "bundle_id": visit.query["bundle_id"], "activity_id": visit.query.exact("activity_id"),
+            "device_id": visit.query.exact("device_id"), "kind": visit.query["kind"],
         ])
         let call = ConsoleCall(
             method: "GET",

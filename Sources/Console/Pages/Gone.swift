@@ -63,7 +63,7 @@ enum Gone {
             default: "deleted"
             }
         return """
-            <p>It was \(verb) \(Parts.when(entry.at, now: visit.now)) with the key \(entry.keyName ?? entry.keyID).</p>
+            <p>It was \(verb) \(Parts.when(entry.at, now: visit.now)) with the key <bdi>\(entry.keyName ?? entry.keyID)</bdi>.</p>
             \(entry.before.map { "<p>It was:</p>\(Parts.json($0, label: "What it was"))" as HTML })
             """
     }

@@ -22,6 +22,26 @@ enum HaltsPage {
         return try await visit.get(path, as: Page<EventResource>.self).items
     }
 
+    /// The way to the halt that a verdict speaks of; nothing for other verdicts.
+    static func link(_ verdict: Verdict, _ app: String, _ environment: APNSEnvironment) -> HTML {
+        guard verdict.code == "halted" else { return "" }
+        return " " + link(app, environment)
+    }
+
+    /// Says that nothing leaves for now; nothing if sending is not halted there.
+    static func note(_ app: String, _ environment: APNSEnvironment, _ visit: Visit) async -> HTML {
+        // Without the list of halts, the page says nothing of them.
+        let halts = (try? await halts(of: app, visit)) ?? []
+        guard halts.contains(where: { $0.environment == environment }) else { return "" }
+        let link = link(app, environment)
+        return Parts.note(.bad, "<strong>Sending is halted</strong>, so all pushes to this app wait. \(link)")
+    }
+
+    private static func link(_ app: String, _ environment: APNSEnvironment) -> HTML {
+        let page = Address("/console/halt", ["app": app, "environment": environment.rawValue])
+        return "<a href=\"\(page)\">See the halt, and resume</a>"
+    }
+
     static func show(_ visit: Visit) async throws -> ConsoleAnswer { try await page(visit, outcome: "") }
 
     static func resume(_ visit: Visit) async throws -> ConsoleAnswer {

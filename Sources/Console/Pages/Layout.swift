@@ -109,7 +109,7 @@ struct Layout: Sendable {
             </header>
             <div class="frame">
             <nav class="pages" aria-label="Pages"><ul>\(entries)</ul></nav>
-            <main id="main"\(live.map { " data-live=\"\($0)\"" as HTML })\(every.map { " data-every=\"\($0)\"" as HTML })>
+            <main id="main"\(live.map { " data-live=\"\($0)\"" as HTML })\(every.map { " data-every=\"\($0)\"" as HTML })\(sent)>
             \(content)
             </main>
             </div>
@@ -140,6 +140,9 @@ struct Layout: Sendable {
 
         """
     }
+
+    /// Tells the script that a form led here.
+    private var sent: HTML { visit.request.method == "POST" ? " data-sent" : "" }
 
     private var entries: HTML {
         Place.allCases.filter { visit.allows($0.needs) }.html { entry in

@@ -6,14 +6,14 @@ import JSON
 enum MatchRoom {
     static func show(_ visit: Visit) async throws -> ConsoleAnswer {
         let choice = try await visit.choice(.activities)
-        let (app, id) = (choice.id, visit.query["id"] ?? "")
+        let (app, id) = (choice.id, visit.query.exact("id") ?? "")
         let activity: ActivityResource
         do {
             activity = try await visit.get("/v1/apps/\(app)/activities/\(id)")
         } catch let problem as Problem where problem.status == 404 {
             return try await gone(visit, choice, id)
         }
-        let device = visit.query["device"]
+        let device = visit.query.exact("device")
         let path = APIPath("/v1/apps/\(app)/activities/\(id)/timeline")
         async let answer = visit.get(path.with(["limit": "200", "device_id": device]), as: TimelineAnswer.self)
         async let cards = visit.get(
@@ -46,7 +46,7 @@ enum MatchRoom {
             <div class="columns">
             <section aria-label="The card"><div id="room-card" data-part>\(CardDrawing(activity: activity).html)</div></section>
             <section><h2 id="delivery">Revision <span id="room-revision" data-part>\(activity.revision)</span></h2>
-            <div id="room-delivery" data-part>\(delivery(activity, timeline.verdict))</div></section>
+            <div id="room-delivery" data-part>\(delivery(activity, timeline.verdict, app))</div></section>
             <section><h2 id="budget">Budget</h2>
             <div id="room-budget" data-part>\(BudgetDrawing.html(timeline.budget, timeline.page.items))</div></section>
             </div>
@@ -96,7 +96,8 @@ enum MatchRoom {
         return SchedulesPage.done(visit)
     }
 
-    private static func delivery(_ activity: ActivityResource, _ verdict: Verdict) -> HTML {
+    private static func delivery(_ activity: ActivityResource, _ verdict: Verdict, _ app: String) -> HTML {
+        let halt = HaltsPage.link(verdict, app, activity.environment)
         let starts = activity.starts
         let counts =
             [
@@ -107,7 +108,7 @@ enum MatchRoom {
         return """
             \(Drawing.progress(activity.progress, label: "Progress of revision \(activity.revision)"))
             \(Drawing.legend(activity.progress))
-            <p class="verdict"><strong>\(verdict.code)</strong> \(verdict.text)</p>
+            <p class="verdict"><strong>\(verdict.code)</strong> \(verdict.text)\(halt)</p>
             \(counts.isEmpty ? "" : "<p class=\"hint\">Starts: \(counts.joined(separator: ", "))</p>" as HTML)
             \(reasons.isEmpty ? "" : "<p class=\"hint\">Reasons: \(reasons.joined(separator: ", "))</p>" as HTML)
             """
@@ -126,7 +127,7 @@ enum MatchRoom {
             return """
                 <tr><td>\(Parts.when(entry.at, now: visit.now))</td><td>\(Parts.badge(entry.kind, tone(entry)))</td>\
                 <td class="num">\(entry.revision.map { HTML(String($0)) })</td><td>\(phone)</td>\
-                <td class="text">\(entry.text)\(addition(entry))</td></tr>
+                <td class="text"><bdi>\(entry.text)</bdi>\(addition(entry))</td></tr>
                 """
         }
         return Parts.table(

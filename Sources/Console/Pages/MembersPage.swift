@@ -9,7 +9,7 @@ enum MembersPage {
 
     static func take(_ visit: Visit) async throws -> ConsoleAnswer {
         let app = try await visit.choice().id
-        let id = visit.query["id"] ?? ""
+        let id = visit.query.exact("id") ?? ""
         let form = visit.form
         var members: JSONValue = [:]
         for name in ["users", "devices"] {
@@ -73,7 +73,7 @@ enum MembersPage {
 
     private static func page(_ visit: Visit, outcome: HTML, status: Int = 200) async throws -> ConsoleAnswer {
         let choice = try await visit.choice()
-        let id = visit.query["id"] ?? ""
+        let id = visit.query.exact("id") ?? ""
         let path: APIPath = "/v1/apps/\(choice.id)/activities/\(id)/audience"
         let audience = try await visit.get(
             path.with(["limit": "50", "cursor": visit.query["cursor"]]),

@@ -104,6 +104,12 @@ enum Parts {
         "<div class=\"note \(tone.rawValue)\" role=\"status\">\(content)</div>"
     }
 
+    /// What stands in the place of a form that would change an activity which has ended.
+    static func ended(_ activity: ActivityResource, now: Instant) -> HTML {
+        let time = when(activity.endedAt, now: now)
+        return note(.warn, "The activity has ended \(time). An end is final, so nothing can be changed.")
+    }
+
     static func problem(_ problem: Problem) -> HTML {
         let errors = problem.errors.html { error in
             "<li><code>\(error.pointer.description)</code> \(error.message)</li>"
@@ -115,8 +121,8 @@ enum Parts {
     }
 
     /// The link to the next page of a list.
-    static func more(_ address: Address?) -> HTML {
-        address.map { "<p class=\"more\"><a href=\"\($0)\">Older</a></p>" } ?? ""
+    static func more(_ address: Address?, _ label: HTML = "Older") -> HTML {
+        address.map { "<p class=\"more\"><a href=\"\($0)\">\(label)</a></p>" } ?? ""
     }
 
     /// JSON with one member per line.
@@ -124,20 +130,49 @@ enum Parts {
         "<pre class=\"json\" tabindex=\"0\" role=\"region\" aria-label=\"\(label)\">\(pretty(value))</pre>"
     }
 
+    /// JSON on one line, as code; a dash for what is not there.
+    static func code(_ value: JSONValue?) -> HTML { "<code>\(value.map { visible($0.text) } ?? "–")</code>" }
+
     static func pretty(_ value: JSONValue, _ indent: String = "") -> String {
         let inner = indent + "  "
         switch value {
         case .object(let object) where !object.isEmpty:
-            let members = object.entries.map { inner + JSONValue.string($0.key).text + ": " + pretty($0.value, inner) }
+            let members = object.entries.map { key, value in
+                inner + visible(JSONValue.string(key).text) + ": " + pretty(value, inner)
+            }
             return "{\n" + members.joined(separator: ",\n") + "\n" + indent + "}"
         case .array(let items) where items.contains { $0.object != nil || $0.array != nil }:
             return "[\n" + items.map { inner + pretty($0, inner) }.joined(separator: ",\n") + "\n" + indent + "]"
         default:
-            return value.text
+            return visible(value.text)
         }
     }
 
-    /// A button that does something at once.
+    /// The same JSON with escapes for the characters that turn the direction of a line: they would turn what follows.
+    private static func visible(_ json: String) -> String {
+        guard json.unicodeScalars.contains(where: turnsLine) else { return json }
+        var text = ""
+        for scalar in json.unicodeScalars {
+            if turnsLine(scalar) {
+                text += "\\u" + String(scalar.value, radix: 16)
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+
+    /// Embeddings, overrides and isolates of Unicode's bidirectional algorithm.
+    private static func turnsLine(_ scalar: Unicode.Scalar) -> Bool {
+        (0x202A...0x202E).contains(scalar.value) || (0x2066...0x2069).contains(scalar.value)
+    }
+
+    /// A question before something that one click would do, with the button that does it.
+    static func question(_ title: HTML, _ text: HTML, _ button: HTML) -> HTML {
+        "<section class=\"plan\" aria-label=\"Confirm\"><h2>\(title)</h2><p>\(text)</p>\(button)</section>"
+    }
+
+    /// A button that sends a form without fields to fill in.
     static func action(
         _ visit: Visit,
         _ address: Address,

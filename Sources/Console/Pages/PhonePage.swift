@@ -9,7 +9,7 @@ enum PhonePage {
 
     static func show(_ visit: Visit) async throws -> ConsoleAnswer {
         let choice = try await visit.choice(.phones)
-        let (app, id) = (choice.id, visit.query["id"] ?? "")
+        let (app, id) = (choice.id, visit.query.exact("id") ?? "")
         let layout = Layout(
             visit: visit,
             title: id,
@@ -26,15 +26,17 @@ enum PhonePage {
         }
         let (stories, next) = try await stories(of: id, visit, app)
         let chosen =
-            visit.query["activity"].flatMap { name in stories.first { $0.activityID.rawValue == name } }
+            visit.query.exact("activity").flatMap { name in stories.first { $0.activityID.rawValue == name } }
             ?? stories.first
         let older = next.map { Address("/console/phone", ["app": app, "id": id, "cursor": $0]) }
+        // A token that was rejected during a halt says nothing of the phone.
+        let halt = await HaltsPage.note(app, device.environment, visit)
         return layout.page(
             """
             <div class="title"><h1>\(id)</h1>\(Parts.badge(device.environment.rawValue, .plain))</div>
             <div id="phone-facts" data-part>\(facts(device, visit, app))</div>
             <section><h2 id="shows">What it shows, and why</h2>
-            <div id="phone-shows" data-part>\(table(stories, id, app))\(Parts.more(older))</div></section>
+            <div id="phone-shows" data-part>\(halt)\(table(stories, id, app))\(Parts.more(older))</div></section>
             <section><h2 id="tokens">Start tokens</h2>\(tokens(device, visit))</section>
             \(chosen.map { story($0, app, visit) })
             """
@@ -70,7 +72,7 @@ enum PhonePage {
             as: Page<ActivityResource>.self
         )
         var names = page.items.map(\.activityID.rawValue)
-        if let named = visit.query["activity"], !names.contains(named) { names.insert(named, at: 0) }
+        if let named = visit.query.exact("activity"), !names.contains(named) { names.insert(named, at: 0) }
         let stories = await withTaskGroup(of: (Int, TimelineAnswer?).self) { group in
             for (index, name) in names.enumerated() {
                 group.addTask {

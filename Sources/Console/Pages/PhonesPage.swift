@@ -12,8 +12,13 @@ enum PhonesPage {
     static func show(_ visit: Visit) async throws -> ConsoleAnswer {
         let choice = try await visit.choice(.phones)
         let app = choice.id
-        let text = visit.query["q"] ?? ""
-        let found = try await find(text, visit, app)
+        var text = visit.query.exact("q") ?? ""
+        var found = try await find(text, visit, app)
+        // A blank at an end belongs to the id, or was pasted with it.
+        if found.devices.isEmpty, text != text.trimmed {
+            text = text.trimmed
+            found = try await find(text, visit, app)
+        }
         let rows = found.devices.map { device -> HTML in
             let user = device.userID.map { user -> HTML in
                 "<a href=\"\(Address("/console/phones", ["app": app, "q": "user:" + user.rawValue]))\">\(user.rawValue)</a>"

@@ -6,7 +6,7 @@ import ReportTypes
 enum SchedulePage {
     static func show(_ visit: Visit) async throws -> ConsoleAnswer {
         let choice = try await visit.choice(.schedules)
-        let (app, id) = (choice.id, visit.query["id"] ?? "")
+        let (app, id) = (choice.id, visit.query.exact("id") ?? "")
         let layout = Layout(visit: visit, title: "Schedule \(id)", place: .schedules, choice: choice)
         let schedule: ScheduleResource
         do {

@@ -5,11 +5,15 @@ import ActivityModel
 enum SchedulesPage {
     static func show(_ visit: Visit) async throws -> ConsoleAnswer { try await page(visit, outcome: "") }
 
-    /// Runs or cancels a schedule.
+    /// Runs or cancels a schedule. Asks first: a change that has left cannot be taken back, nor can a cancellation.
     static func take(_ visit: Visit) async throws -> ConsoleAnswer {
         let app = try await visit.choice().id
         let id = visit.form["id"] ?? ""
         do {
+            guard visit.form["step"] == "confirm" else {
+                let schedule = try await visit.get("/v1/apps/\(app)/schedules/\(id)", as: ScheduleResource.self)
+                return try await page(visit, outcome: question(schedule, visit, app))
+            }
             if visit.form["act"] == "run" {
                 try await visit.send("POST", "/v1/apps/\(app)/schedules/\(id)/run")
             } else {
@@ -21,6 +25,29 @@ enum SchedulesPage {
         let list = Address("/console/schedules", ["app": app, "state": visit.query["state"]])
         let back = visit.form["back"].flatMap { Address(returningTo: $0) } ?? list
         return .redirect(back.with(["done": visit.form["act"] == "run" ? "run" : "cancelled"]))
+    }
+
+    private static func question(_ schedule: ScheduleResource, _ visit: Visit, _ app: String) -> HTML {
+        let isRun = visit.form["act"] == "run"
+        let kind = schedule.kind.rawValue
+        let carried: [(String, String)] = ["id", "act", "back"].compactMap { name in
+            visit.form.raw(name).map { (name, $0) }
+        }
+        let button = Parts.action(
+            visit,
+            Address("/console/schedules", ["app": app, "state": visit.query["state"]]),
+            isRun ? "Run it now" : "Cancel the \(kind)",
+            fields: carried + [("step", "confirm")],
+            tone: isRun ? .plain : .bad
+        )
+        return Parts.question(
+            isRun ? "Run the \(kind) now?" : "Cancel the \(kind)?",
+            """
+            It is of <bdi>\(schedule.activityID.rawValue)</bdi>, and due \(Parts.when(schedule.dueAt, now: visit.now)). \
+            \(isRun ? "What phones have got cannot be taken back." : "A cancelled schedule does not come back.")
+            """,
+            button
+        )
     }
 
     /// What became of the schedule whose button was pressed.

@@ -66,25 +66,3 @@ struct SignInPage {
             """
     }
 }
-
-/// Offers a form again whose session had expired.
-struct KeptFormPage {
-    let target: Address
-    let kept: [String]
-    let token: FormToken
-
-    var html: HTML {
-        let fields = FormFields(kept.joined(separator: "&")).entries
-        return Layout.document(
-            title: "Send the form again",
-            """
-            <main id="main" class="sign-in"><h1>\(Drawing.mark)<span>Tally</span></h1>
-            <form method="post" action="\(target)">\(token.html)
-            <p>You are signed in again. This is the form that you sent. Nothing was changed yet.</p>
-            \(fields.html { "<label>\($0.name)<textarea name=\"\($0.name)\" rows=\"1\">\n\($0.value)</textarea></label>" })
-            <button class="main">Send it</button> <a href="/console">Discard it</a>
-            </form></main>
-            """
-        )
-    }
-}

@@ -34,7 +34,7 @@ enum TypePage {
     /// Answers "would this content be accepted?".
     static func check(_ visit: Visit) async throws -> ConsoleAnswer {
         let app = try await visit.choice().id
-        let name = visit.query["name"] ?? ""
+        let name = visit.query.exact("name") ?? ""
         if let version = visit.form["version"] { return try await retire(version, of: name, app, visit) }
         // The page says that it is no JSON.
         guard let content = try? JSONValue(parsing: visit.form.raw("content_state") ?? "") else {
@@ -67,8 +67,24 @@ enum TypePage {
         _ app: String,
         _ visit: Visit
     ) async throws -> ConsoleAnswer {
+        let isRetirement = visit.form["act"] != "use"
+        guard !isRetirement || visit.form["step"] == "confirm" else {
+            let button = Parts.action(
+                visit,
+                Address("/console/type", ["app": app, "name": name]),
+                "Retire version \(version)",
+                fields: [("version", version), ("act", "retire"), ("step", "confirm")],
+                tone: .bad
+            )
+            let question = Parts.question(
+                "Retire version \(version)?",
+                "Content need not fit it any more. A phone whose app knows no other version may not be able to read it.",
+                button
+            )
+            return try await page(visit, outcome: "", question: question)
+        }
         do {
-            let retired: JSONValue = ["retired": .bool(visit.form["act"] != "use")]
+            let retired: JSONValue = ["retired": .bool(isRetirement)]
             try await visit.send("PUT", "/v1/apps/\(app)/types/\(name)/versions/\(version)", retired)
         } catch let problem as Problem where problem.status != 503 {
             return try await page(visit, outcome: Parts.problem(problem), status: problem.status)
@@ -76,9 +92,15 @@ enum TypePage {
         return .redirect(Address("/console/type", ["app": app, "name": name]))
     }
 
-    private static func page(_ visit: Visit, outcome: HTML, status: Int = 200) async throws -> ConsoleAnswer {
+    /// The page with the outcome of a check, or with a question above all.
+    private static func page(
+        _ visit: Visit,
+        outcome: HTML,
+        question: HTML = "",
+        status: Int = 200
+    ) async throws -> ConsoleAnswer {
         let choice = try await visit.choice()
-        let (app, name) = (choice.id, visit.query["name"] ?? "")
+        let (app, name) = (choice.id, visit.query.exact("name") ?? "")
         async let versions = visit.get(
             "/v1/apps/\(app)/types/\(name)/versions?limit=50",
             as: Page<TypeVersionResource>.self
@@ -96,7 +118,7 @@ enum TypePage {
             : ""
         return Layout(visit: visit, title: name, place: .types, choice: choice).page(
             """
-            <div class="title"><h1>\(name)</h1>\(Parts.badge("version \(type.version)", .plain))</div>
+            <div class="title"><h1>\(name)</h1>\(Parts.badge("version \(type.version)", .plain))</div>\(question)
             <section><h2 id="check">Would this content be accepted?</h2>\(outcome)
             <form method="post" class="fields">\(visit.formToken.html)<div class="span"><label for="content_state">Content state, JSON</label>\
             <textarea id="content_state" name="content_state" rows="6" spellcheck="false">\n\(text)</textarea></div>\

@@ -28,11 +28,16 @@ package struct FormFields: Sendable, Hashable {
     }
 
     /// The first value of that name, without surrounding white space; nil if it is absent or empty.
+    ///
+    /// It is for what people type. An id may begin and end with a blank: ``exact(_:)`` reads one.
     subscript(name: String) -> String? {
         guard let value = raw(name) else { return nil }
         let trimmed = value.trimmed
         return trimmed.isEmpty ? nil : trimmed
     }
+
+    /// The first value of that name as it was sent; nil if it is absent or empty. Without its blanks, an id is another one.
+    func exact(_ name: String) -> String? { raw(name).flatMap { $0.isEmpty ? nil : $0 } }
 
     /// The first value of that name as it was sent; nil if it is absent.
     func raw(_ name: String) -> String? { entries.first { $0.name == name }?.value }
