@@ -32,6 +32,7 @@ struct Examination: Sendable {
             checks += try await credentialChecks()
             checks += try await workChecks()
             checks += try await channelChecks()
+            checks += try await ChannelTrouble.read(app: app, environment: environment, from: database).map(\.check)
             checks += try await webhookChecks()
             checks += try await ticketKeyChecks()
         } catch {

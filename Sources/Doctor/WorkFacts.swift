@@ -9,7 +9,7 @@ struct WorkFacts: Sendable {
     var held: Int64 = 0
     /// Those whose lease has run out although there is work: their daemon is gone, and no other has taken over.
     var stale: Int64 = 0
-    /// Segments whose work has failed again and again.
+    /// Segments whose work has failed again and again. Where Apple does not make the channel, ``ChannelTrouble`` tells of it.
     var failing: Int64 = 0
     /// For how many seconds the oldest work of each kind has been due without being taken up.
     var waiting: [Kind: Double] = [:]
@@ -95,7 +95,11 @@ extension WorkFacts {
                        coalesce(max(extract(epoch FROM clock_timestamp() - greatest(s.due_at, s.lease_until)))
                            FILTER (WHERE s.due_at < clock_timestamp()
                                AND (s.lease_until IS NULL OR s.lease_until < clock_timestamp())), 0)::float8,
-                       count(*) FILTER (WHERE s.failures >= \(Self.manyFailures))
+                       count(*) FILTER (WHERE s.failures >= \(Self.manyFailures)
+                           AND NOT (s.segment = \(SegmentRows.channelSegment) AND EXISTS (
+                               SELECT FROM channels AS c WHERE c.activity_key = s.activity_key
+                                 AND \(unescaped: ChannelStanding.isAwaited("c")) AND c.reason IS NOT NULL OFFSET 0
+                           )))
                 FROM segments AS s JOIN activities AS a USING (activity_key)
                 WHERE s.due_at IS NOT NULL AND (\(app)::text IS NULL OR a.bundle_id = \(app))
                 """,

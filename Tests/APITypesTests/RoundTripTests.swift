@@ -168,6 +168,7 @@ func samples() throws -> [any APIValue & Hashable] {
             at: time,
             audience: AudienceCounts(devices: 2, unknownUsers: 1),
             withheld: ["no_start_token": 1],
+            isHalted: true,
             pushes: [
                 PlannedPush(
                     event: .update,

@@ -79,6 +79,40 @@ struct ChannelTests {
         }
     }
 
+    @Test("Nobody has a state before its channel is made, and the verdict says what Apple answered")
+    func refusedIsNotSent() async throws {
+        try await withWorld { world in
+            let refusal = PushOutcome(.requestInvalid, status: 400, reason: "BadRequest")
+            world.recorder.answerCreation(with: .failed(refusal))
+            try await world.start(delivery: .channel)
+            #expect(try await world.explain().verdict.code == "pending")
+            try await world.settle()
+            #expect(try await world.show().progress == DeliveryProgress(destinations: 1, pending: 1))
+            let verdict = try await world.explain().verdict
+            #expect(verdict.code == "channel_missing")
+            #expect(verdict.text.contains("400 BadRequest"))
+            try await world.pass(31)
+            try await world.settle()
+            #expect(try await world.show().progress == DeliveryProgress(destinations: 1, current: 1))
+            #expect(try await world.explain().verdict.code == "sent")
+        }
+    }
+
+    @Test("An end before the channel was made is not said to have been accepted by APNs")
+    func endedBeforeMade() async throws {
+        try await withWorld { world in
+            world.recorder.answerCreation(with: .failed(.unavailable))
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            try await world.end()
+            try await world.pass(31)
+            try await world.settle()
+            #expect(try await world.show().channel == nil)
+            #expect(try await world.show().progress == DeliveryProgress())
+            #expect(try await world.explain().verdict.code == "nobody")
+        }
+    }
+
     @Test("A channel that is ready and was never used is taken; none serves two activities")
     func pool() async throws {
         try await withWorld { world in

@@ -36,6 +36,26 @@ struct LostChannelTests {
         }
     }
 
+    @Test("The verdict says that the cards of a lost channel hear nothing, also after others have joined the new one")
+    func verdict() async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            try await world.report("d1", .channel, known: 1)
+            try await world.pass(120)
+            world.recorder.loseChannel("channel1")
+            try await world.update(score: 1)
+            try await world.settle()
+            let verdict = try await world.explain().verdict
+            #expect(verdict.code == "channel_gone")
+            #expect(verdict.text.contains("hear nothing any more"))
+            try await world.report("d2", .channel, known: 2)
+            let joined = try await world.explain().verdict
+            #expect(joined.code == "sent")
+            #expect(joined.text.contains("Apple has lost an earlier channel"))
+        }
+    }
+
     @Test("The alert of the change is on the broadcast that arrives")
     func alert() async throws {
         try await withWorld { world in

@@ -112,6 +112,38 @@ struct ExaminationTests {
         }
     }
 
+    @Test("a channel that Apple does not make, or has lost, is told with its activity and what to do")
+    func activityChannels() async throws {
+        try await withWorld { world in
+            let refusal = PushOutcome(.requestInvalid, status: 400, reason: "BadRequest")
+            world.recorder.answerCreation(with: .failed(refusal))
+            try await world.start("match", delivery: .channel)
+            try await world.settle()
+            try await world.tables.setFailures(5)
+            let refused = await Self.checks(world)
+            let missing = try #require(refused.first { $0.check == "activity_channels" })
+            #expect(missing.verdict == .warning && missing.subject == "com.example.app (production)")
+            #expect(missing.finding.contains("'match'") && missing.finding.contains("400 BadRequest"))
+            #expect(missing.advice?.contains("--try-channels") == true)
+            // That names neither the activity nor the answer, and leads to the keys.
+            #expect(!refused.contains { $0.check == "failing_work" })
+            try await world.pass(31)
+            try await world.settle()
+            let made = await Self.checks(world)
+            #expect(!made.contains { $0.check == "activity_channels" })
+            try await world.pass(120)
+            world.recorder.loseChannel("channel1")
+            try await world.update("match", score: 1)
+            try await world.settle()
+            let lost = try await Self.check("activity_channels", world)
+            #expect(lost.finding.contains("'match'") && lost.finding.contains("lost"))
+            try await world.end("match")
+            try await world.settle()
+            let ended = await Self.checks(world)
+            #expect(!ended.contains { $0.check == "activity_channels" })
+        }
+    }
+
     @Test("a credential that Apple refuses is broken until a push is accepted, and the advice is that for the reason")
     func credential() async throws {
         let settings = OrchestratorSettings {

@@ -47,6 +47,20 @@ struct DryRunTests {
         }
     }
 
+    @Test("While sending is halted, it says so, and else not")
+    func halted() async throws {
+        try await withWorld { world in
+            let id = ActivityID(stored: "final")
+            let request = UpdateRequest(contentState: World.state(1))
+            try await world.start()
+            try await world.settle()
+            #expect(try await world.orchestrator.intake.dryRunUpdate(world.app, id, request).isHalted == false)
+            try await world.tables.halt(world.app.rawValue)
+            #expect(try await world.orchestrator.intake.dryRunUpdate(world.app, id, request).isHalted)
+            #expect(try await world.orchestrator.intake.dryRunEnd(world.app, id, EndRequest()).isHalted)
+        }
+    }
+
     @Test(
         "Neither waits for whoever serves a ring nor needs a second connection",
         arguments: [Delivery.tokens, .channel]

@@ -40,6 +40,15 @@ struct DoctorTextTests {
         #expect(text.split(separator: "\n").allSatisfy { $0.count <= 80 })
     }
 
+    @Test("a narrow terminal gets narrow lines")
+    func narrow() {
+        let check = DoctorCheck("clock", .warning, "The clocks differ by more than two seconds.", advice: "Use NTP.")
+        let report = DoctorReport(checkedAt: Instant(unixSeconds: 0), checks: [check])
+        let text = DoctorText(report: report, style: Style(isColoured: false), width: 40).text
+        #expect(text.hasPrefix("warning  clock: The clocks differ by\n         more than two seconds.\n"))
+        #expect(text.split(separator: "\n").allSatisfy { $0.count <= 40 })
+    }
+
     @Test("the verdict is a sentence")
     func verdicts() {
         let fine = DoctorCheck("clock", .ok, "fine")

@@ -9,6 +9,11 @@ import Testing
 struct IngestReportTests {
     private static let accepted = BatchResult(status: 202, body: ["activity_id": "a", "revision": 2])
 
+    @Test("A refusal takes the place of the line that shows the progress; foreign text in it controls nothing")
+    func overProgress() {
+        #expect(Terminal.overLine("line 1: 422\r") == "\r\u{1B}[Kline 1: 422\\u000d")
+    }
+
     @Test("The report counts lines, names refused ones by their number in the file, and says what is wrong with them")
     func report() throws {
         var report = IngestReport()

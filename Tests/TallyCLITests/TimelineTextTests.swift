@@ -65,6 +65,13 @@ struct TimelineTextTests {
         #expect(text.split(separator: "\n").allSatisfy { $0.count <= 80 })
     }
 
+    @Test("a narrow terminal gets narrow lines")
+    func narrow() throws {
+        let text = TimelineText(answer: try answer(device: "fan-1"), style: plain, width: 40).text
+        #expect(text.contains("\nRevision 15 was accepted by APNs at\npriority 10;"))
+        #expect(text.split(separator: "\n").allSatisfy { $0.count <= 40 })
+    }
+
     @Test("in the story of an activity each entry says whose it is")
     func activity() throws {
         let text = TimelineText(answer: try answer(device: nil), style: plain).text

@@ -18,6 +18,8 @@ package struct DryRunAnswer: Sendable, Hashable {
     package var audience: AudienceCounts?
     /// The devices and cards that would get no push, counted by reason.
     package var withheld: [String: Int]
+    /// Whether sending is halted: nothing would leave before an operator resumes it.
+    package var isHalted: Bool
     /// One for each distinct body and set of header fields.
     package var pushes: [PlannedPush]
 
@@ -29,6 +31,7 @@ package struct DryRunAnswer: Sendable, Hashable {
         at: Instant? = nil,
         audience: AudienceCounts? = nil,
         withheld: [String: Int] = [:],
+        isHalted: Bool = false,
         pushes: [PlannedPush] = []
     ) {
         self.activityID = activityID
@@ -38,6 +41,7 @@ package struct DryRunAnswer: Sendable, Hashable {
         self.at = at
         self.audience = audience
         self.withheld = withheld
+        self.isHalted = isHalted
         self.pushes = pushes
     }
 }
@@ -51,6 +55,7 @@ extension DryRunAnswer: APIAnswer, FieldwiseValue {
         .optional("at", \.at, .time),
         .optional("audience", \.audience, .object(AudienceCounts.self)),
         .optional("withheld", \.withheld, .counts, unless: [:]),
+        .optional("halted", \.isHalted, .bool, unless: false),
         .required("pushes", \.pushes, .list(of: .object(PlannedPush.self))),
         make: Self.init
     )

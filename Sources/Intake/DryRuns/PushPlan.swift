@@ -30,7 +30,12 @@ struct PushPlan {
 
     /// The answer without its pushes.
     var answer: DryRunAnswer {
-        DryRunAnswer(activityID: activity.activityID, revision: change.revision, timestamp: change.timestamp)
+        DryRunAnswer(
+            activityID: activity.activityID,
+            revision: change.revision,
+            timestamp: change.timestamp,
+            isHalted: activity.halt != nil
+        )
     }
 
     // MARK: Starts

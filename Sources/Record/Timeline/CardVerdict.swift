@@ -108,7 +108,14 @@ struct CardVerdict {
     }
 
     private var rejected: Verdict {
-        Verdict(
+        // Such rejections are why it was halted: not the phone is wrong, but the key, the host or the topic.
+        if story.activity.isHalted {
+            return .halted.adding(
+                "APNs rejected this card's update token, too (\(reason(story.lastPush))). Without `--leave-rejected`, a resume "
+                    + "tries it again."
+            )
+        }
+        return Verdict(
             "token_rejected",
             "APNs does not take the update token here (\(reason(story.lastPush))): it may belong to the other "
                 + "environment or to another app. Tally waits until the app reports it again."

@@ -22,13 +22,15 @@ extension Record {
         if device != nil, user != nil {
             throw Problem.invalidRequest("'device_id' and 'user_id' exclude each other.")
         }
-        let (subject, budget, entries, story, isUnknownUser) = try await database.withConnection { connection in
+        let (subject, budget, entries, story, channels, isUnknownUser) = try await database.withConnection {
+            connection in
             let subject = try await TimelineSubject.read(app, id, device, on: connection)
             let budget = try await Self.budget(of: subject, on: connection)
             let devices = try await Self.devices(of: subject, user, on: connection)
             let entries = try await TimelineEntries(subject: subject, devices: devices, page: page).read(on: connection)
             let story = device == nil ? nil : try await DeviceStory.read(subject, on: connection)
-            return (subject, budget, entries, story, user != nil && devices?.keys.isEmpty == true)
+            let channels = try await ChannelHistory.read(subject.activityKey, on: connection)
+            return (subject, budget, entries, story, channels, user != nil && devices?.keys.isEmpty == true)
         }
         let verdict =
             if let story {
@@ -36,7 +38,7 @@ extension Record {
             } else if isUnknownUser {
                 Verdict("unknown_user", "No device of this user is registered for this app.")
             } else {
-                ActivityVerdict.of(try await activity(app, id), isHalted: subject.activity.isHalted)
+                ActivityVerdict.of(try await activity(app, id), isHalted: subject.activity.isHalted, channels: channels)
             }
         return TimelineAnswer(
             activityID: id,

@@ -23,7 +23,7 @@ struct StartVerdict {
                 "start_failed",
                 "APNs refused the start: \(start.reason ?? "no reason is known"). Tally tries again when the "
                     + "device registers again."
-            )
+            ).adding(besideHalt)
         case .cancelled: cancelled
         }
     }
@@ -72,6 +72,15 @@ struct StartVerdict {
     private var withheld: Verdict {
         Verdict("withheld", "The device is not started: \(obstacle)")
             .adding(start.hasFallenBack ? "An ordinary alert was sent instead." : nil)
+            .adding(start.reason == StartStateMachine.Reason.noStartToken.rawValue ? besideHalt : nil)
+    }
+
+    /// Tokens that APNs rejects in masses cause a halt, and the start of this device may have been one of them.
+    private var besideHalt: String? {
+        guard story.activity.isHalted else { return nil }
+        return
+            "Besides, sending is halted for this app and environment, because APNs rejected too many tokens: a resume "
+            + "tries them again."
     }
 
     private var obstacle: String {

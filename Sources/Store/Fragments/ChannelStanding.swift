@@ -9,6 +9,9 @@ package enum ChannelStanding {
     /// The condition that the channel serves its activity and that Apple has it: broadcasts reach the phones that listen.
     package static func isReady(_ c: String) -> String { "(\(c).state = 'ready' AND \(serves(c)))" }
 
+    /// The condition that the channel is to serve its activity, and that Apple has not made it yet.
+    package static func isAwaited(_ c: String) -> String { "(\(c).state = 'creating' AND \(serves(c)))" }
+
     /// The condition that Apple has the channel, for all that is known: it counts for the app's quota.
     package static func isAtApple(_ c: String) -> String { "\(c).state IN ('ready', 'deleting')" }
 

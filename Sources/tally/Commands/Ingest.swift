@@ -38,7 +38,7 @@ struct Ingest: AppCommand {
                 if session.json {
                     Terminal.print(numbered.json.text)
                 } else if let refusal {
-                    Terminal.printError((showsProgress ? "\r" : "") + refusal)
+                    showsProgress ? Terminal.printErrorOverLine(refusal) : Terminal.printError(refusal)
                 }
                 if showsProgress, soFar.lines % 100 == 0 { Terminal.writeError("\r\(soFar.text)") }
             }

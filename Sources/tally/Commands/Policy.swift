@@ -33,7 +33,7 @@ struct PolicyCommand: AsyncParsableCommand {
             abstract: "Change parts of a policy, in your editor or with --set.",
             discussion: """
                 Opens the policy in $VISUAL, $EDITOR or vi. What you change applies at once, to running activities as well. A \
-                key that you delete gets its default.
+                key that you delete gets its default. If Tally refuses the edit, it stays in a file.
                 """,
             examples: "tally policy edit Game",
             "tally policy edit Game --set '{\"start_budget\": {\"count\": 5}}'"
@@ -46,7 +46,28 @@ struct PolicyCommand: AsyncParsableCommand {
         func run(_ session: CommandSession) async throws {
             let app = try session.app()
             let stored = try await session.client.type(app, name.value).policy.json
-            let patch = try set?.value(of: "--set") ?? PolicyEdit.patch(from: stored, to: Editor().edited(stored))
+            if let set { return try await apply(set.value(of: "--set"), to: stored, app, session) }
+            let draft = try EditedDocument(stored)
+            do {
+                let edited = try draft.edited(by: EditedDocument.editor(ProcessInfo.processInfo.environment))
+                try await apply(PolicyEdit.patch(from: stored, to: edited), to: stored, app, session)
+            } catch {
+                if draft.isChanged {
+                    Terminal.printError("Your edit is kept in \(draft.path). Mend it; --set @FILE sets the keys in it.")
+                } else {
+                    draft.discard()
+                }
+                throw error
+            }
+            draft.discard()
+        }
+
+        private func apply(
+            _ patch: JSONValue,
+            to stored: JSONValue,
+            _ app: BundleID,
+            _ session: CommandSession
+        ) async throws {
             if patch.object?.entries.isEmpty == true { return session.show(done: "Nothing is changed.") }
             let type = try await session.client.patchType(app, name.value, TypePatch(policy: patch))
             let changes = DocumentDifference.between(stored, type.policy.json)
@@ -71,26 +92,5 @@ enum PolicyEdit {
             if old != value { patch[key] = Self.patch(from: old, to: value) }
         }
         return .object(patch)
-    }
-}
-
-/// Lets a person edit JSON.
-private struct Editor {
-    func edited(_ value: JSONValue) throws -> JSONValue {
-        let file = FileManager.default.temporaryDirectory.appending(path: "tally-\(UUID().uuidString).json")
-        // It may be gone already; it holds no secret.
-        defer { try? FileManager.default.removeItem(at: file) }
-        try Data((value.indentedText + "\n").utf8).write(to: file)
-        let environment = ProcessInfo.processInfo.environment
-        let editor = environment["VISUAL"] ?? environment["EDITOR"] ?? "vi"
-        let process = Process()
-        process.executableURL = URL(filePath: "/bin/sh")
-        process.arguments = ["-c", "\(editor) \"$1\"", "sh", file.path]
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else {
-            throw UsageError("The editor '\(editor)' failed. Set EDITOR, or give --set.")
-        }
-        return try Files.readJSON(file.path)
     }
 }

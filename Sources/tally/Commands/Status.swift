@@ -40,6 +40,9 @@ struct StatusReport: Presentable {
         let pending: Int
         let failed: Count
         let halted: [String]
+
+        /// A sum over the activities that are counted.
+        func sum(_ number: Int) -> String { "\(number)\(live.isCut ? "+" : "")" }
     }
 
     /// The items of a first page.
@@ -91,13 +94,21 @@ struct StatusReport: Presentable {
     var text: String {
         let rows = lines.map { line in
             [
-                line.app.rawValue, line.live.text, String(line.destinations), String(line.pending), line.failed.text,
+                line.app.rawValue, line.live.text, line.sum(line.destinations), line.sum(line.pending),
+                line.failed.text,
                 line.halted.joined(separator: ","),
             ]
         }
         let head = ["\(url) is ready."] + warnings.map { "! " + $0 }
         return head.joined(separator: "\n") + "\n\n"
-            + Table(columns: Self.columns, rows: rows).text(width: Terminal.outputWidth)
+            + Table(columns: Self.columns, rows: rows).text(width: Terminal.outputWidth) + cutText
+    }
+
+    /// What a `+` means, if there is one.
+    private var cutText: String {
+        let apps = lines.filter { $0.live.isCut || $0.failed.isCut }.map(\.app.rawValue)
+        guard !apps.isEmpty else { return "" }
+        return "\n\n+ means at least: only the newest \(Self.limit) are counted of \(apps.joined(separator: ", "))."
     }
 
     var json: JSONValue {

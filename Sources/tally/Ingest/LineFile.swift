@@ -11,12 +11,9 @@ struct LineFile: AsyncSequence, Sendable {
     /// - Throws: ``UsageError`` if the file cannot be opened.
     init(path: String) throws {
         self.path = path
-        do {
-            handle =
-                path == Self.standardInput ? .standardInput : try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-        } catch {
-            throw UsageError("\(path) cannot be read: \(error.localizedDescription)")
-        }
+        handle =
+            path == Self.standardInput
+            ? .standardInput : FileHandle(fileDescriptor: try Files.opened(path), closeOnDealloc: true)
     }
 
     func makeAsyncIterator() -> Iterator { Iterator(path: path, handle: handle) }
@@ -73,7 +70,7 @@ struct LineFile: AsyncSequence, Sendable {
                     continuation.resume(returning: (bytes, error))
                 }
             }
-            guard error == 0 else { throw UsageError("\(path) cannot be read: \(String(cString: strerror(error)))") }
+            guard error == 0 else { throw Files.unreadable(path, error) }
             return bytes
         }
     }

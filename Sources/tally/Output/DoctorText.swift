@@ -5,8 +5,8 @@ import ReportTypes
 struct DoctorText {
     let report: DoctorReport
     let style: Style
+    var width = Terminal.easyWidth
 
-    private static let width = 80
     private static let indent = "         "
 
     var text: String {
@@ -18,9 +18,9 @@ struct DoctorText {
         let subject = check.subject.map { " \($0)" } ?? ""
         let head = Self.word(for: check.verdict)
         let words = "\(check.check)\(subject): \(check.finding)"
-        var lines = WrappedText.lines(of: words, width: Self.width - Self.indent.count)
+        var lines = WrappedText.lines(of: words, width: width - Self.indent.count)
         if let advice = check.advice {
-            lines += WrappedText.lines(of: "→ " + advice, width: Self.width - Self.indent.count)
+            lines += WrappedText.lines(of: "→ " + advice, width: width - Self.indent.count)
         }
         return lines.enumerated().map { index, line in
             index > 0
@@ -62,5 +62,5 @@ struct DoctorText {
 }
 
 extension DoctorReport: Presentable {
-    var text: String { DoctorText(report: self, style: .standard).text }
+    var text: String { DoctorText(report: self, style: .standard, width: Terminal.textWidth).text }
 }

@@ -15,6 +15,7 @@ extension DryRunAnswer: Presentable {
             ("unknown users", audience.flatMap { $0.unknownUsers == 0 ? nil : String($0.unknownUsers) }),
             ("unknown devices", audience.flatMap { $0.unknownDevices == 0 ? nil : String($0.unknownDevices) }),
             ("not sent to", withheldText),
+            ("halted", isHalted ? "sending is halted: nothing leaves before a resume (tally doctor)" : nil),
         ]).text
         return ([card] + pushes.map(\.text)).joined(separator: "\n\n")
     }
@@ -28,7 +29,7 @@ extension DryRunAnswer: Presentable {
 extension PlannedPush: Presentable {
     var text: String {
         let budget = budgetClass.map { ", budget of the \($0) class" } ?? ""
-        let why = WrappedText.lines(of: "priority \(priority.rawValue): \(explanation)", width: 80)
+        let why = WrappedText.lines(of: "priority \(priority.rawValue): \(explanation)", width: Terminal.textWidth)
         let request = ["POST \(path)"] + headers.entries.map { "\($0.key): \($0.value.string ?? $0.value.text)" }
         return
             (["\(event.rawValue) to \(destinations) \(to.words)\(budget), \(bytes) bytes"] + why

@@ -42,6 +42,8 @@ struct ErrorReport: Equatable {
                 error.code == .exhausted
                 ? "give only the files that declare the type" : "tally-import belongs into the folder of tally"
             self.init(code: "swift_importer", detail: "\(error); \(remedy)", exitCode: .failure)
+        case let error as EditError:
+            self.init(code: "edit", detail: error.message, exitCode: .failure)
         case let error as ReplayError:
             self.init(code: "replay", detail: error.message, exitCode: .failure)
         case let problem as Problem:

@@ -33,7 +33,7 @@ extension AppResource: Listable, Presentable {
 
 extension APIKeyResource: Listable, Presentable {
     static let columns: [Table.Column] = [
-        .init(title: "NAME"), .init(title: "SCOPES"), .init(title: "STATE"), .init(title: "ID"),
+        .init(title: "NAME", isShortened: true), .init(title: "SCOPES"), .init(title: "STATE"), .init(title: "ID"),
         .init(title: "APP", isExtra: true), .init(title: "LAST USED", isExtra: true),
         .init(title: "EXPIRES", isExtra: true), .init(title: "CREATED", isExtra: true),
     ]
@@ -51,7 +51,7 @@ extension APIKeyResource: Listable, Presentable {
     func state(at time: Instant) -> String {
         if revokedAt != nil { return "revoked" }
         if let expiresAt, expiresAt <= time { return "expired" }
-        return "active"
+        return "valid"
     }
 
     var text: String {

@@ -17,6 +17,15 @@ enum Terminal {
         write(text, to: .standardError)
     }
 
+    /// Prints an error where the line of ``writeError(_:)`` stands.
+    static func printErrorOverLine(_ text: String) {
+        write(overLine(text) + "\n", to: .standardError)
+    }
+
+    /// Text that takes the place of the line at which the cursor stands, and of a longer old text there. The text alone is
+    /// escaped.
+    static func overLine(_ text: String) -> String { "\r\u{1B}[K" + Style.printable(text) }
+
     static var errorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
     static var outputIsTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
@@ -27,6 +36,11 @@ enum Terminal {
         guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
         return Int(size.ws_col)
     }
+
+    /// The width of sentences: that of the terminal, but no wider than is easy to read.
+    static var textWidth: Int { min(outputWidth ?? easyWidth, easyWidth) }
+
+    static let easyWidth = 80
 
     private static func write(_ text: String, to handle: FileHandle) {
         do {

@@ -1,14 +1,14 @@
 import APITypes
 import ActivityModel
 
-/// A timeline for people, 80 columns wide: the summary, then the entries day by day, the newest last.
+/// A timeline for people: the summary, then the entries day by day, the newest last.
 struct TimelineText {
-    static let width = 80
     /// The column where the entries' sentences begin.
     private static let margin = 16
 
     let answer: TimelineAnswer
     let style: Style
+    var width = Terminal.easyWidth
 
     var text: String {
         (heading + [""] + entries).joined(separator: "\n")
@@ -17,7 +17,7 @@ struct TimelineText {
     private var heading: [String] {
         let whose = answer.deviceID.map { " on \($0)" } ?? ""
         let title = "\(answer.activityID)\(whose): \(answer.state.rawValue), revision \(answer.revision)"
-        let verdict = WrappedText.lines(of: answer.verdict.text, width: Self.width)
+        let verdict = WrappedText.lines(of: answer.verdict.text, width: width)
         return [style.text(title, .strong)] + verdict.map { style.text($0, Self.meaning(of: answer.verdict)) }
     }
 
@@ -38,7 +38,7 @@ struct TimelineText {
 
     private func lines(of entry: TimelineEntry, time: String) -> [String] {
         let blanks = String(repeating: " ", count: Self.margin)
-        let room = Self.width - Self.margin
+        let room = width - Self.margin
         let whose = answer.deviceID == nil ? entry.deviceID.map { "\($0): " } ?? "" : ""
         var lines = WrappedText.lines(of: whose + entry.text, width: room).map {
             style.text($0, Self.meaning(of: entry))
@@ -87,5 +87,5 @@ struct TimelineText {
 }
 
 extension TimelineAnswer: Presentable {
-    var text: String { TimelineText(answer: self, style: .standard).text }
+    var text: String { TimelineText(answer: self, style: .standard, width: Terminal.textWidth).text }
 }

@@ -37,6 +37,7 @@ struct DeclaredApp {
     }
 
     private static func list(_ folder: String) throws -> [String] {
+        guard FileManager.default.fileExists(atPath: folder) else { throw Files.unreadable(folder, ENOENT) }
         do {
             return try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
         } catch {

@@ -3,12 +3,39 @@ import JSON
 
 /// Reads files that are named on the command line.
 enum Files {
+    private static let chunk = 64 << 10
+
+    /// The bytes of a file, or of a pipe up to its end: `<(…)` of a shell and `/dev/stdin` are pipes.
     static func read(_ path: String) throws -> [UInt8] {
-        do {
-            return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
-        } catch {
-            throw UsageError("\(path) cannot be read: \(error.localizedDescription)")
+        let descriptor = try opened(path)
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: chunk)
+        while true {
+            let count = buffer.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
+            let error = errno
+            if count > 0 {
+                bytes += buffer.prefix(count)
+            } else if count == 0 {
+                return bytes
+            } else if error != EINTR {
+                throw unreadable(path, error)
+            }
         }
+    }
+
+    /// A descriptor from which a file or a pipe is read. The caller closes it.
+    static func opened(_ path: String) throws(UsageError) -> Int32 {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        let error = errno
+        guard descriptor >= 0 else { throw unreadable(path, error) }
+        return descriptor
+    }
+
+    /// What to say of a file or folder that cannot be read, by the number of the system's error.
+    static func unreadable(_ path: String, _ error: Int32) -> UsageError {
+        if error == ENOENT { return UsageError("no such file: \(path)") }
+        return UsageError("\(path) cannot be read: \(String(cString: strerror(error)))")
     }
 
     /// The bytes of a file that may contain secrets; nil if it does not exist.

@@ -125,6 +125,14 @@ struct DeviceVerdictTests {
             $0.start = start(.withheld, "activities_disabled", fellBack: true)
         },
         Case("no start token", "withheld", "no start token") { $0.start = start(.withheld, "no_start_token") },
+        Case("no start token while sending is halted", "withheld", "no start token", "sending is halted") {
+            $0.start = start(.withheld, "no_start_token")
+            $0.activity.isHalted = true
+        },
+        Case("rejected while sending is halted", "start_failed", "400 BadDeviceToken", "sending is halted") {
+            $0.start = start(.failed, "400 BadDeviceToken")
+            $0.activity.isHalted = true
+        },
         Case("start budget", "withheld", "used up", "Tally starts it at \(noonText)") {
             $0.start = start(.withheld, "start_budget", dueAt: noon)
         },
@@ -162,6 +170,10 @@ struct DeviceVerdictTests {
         },
         Case("rejected token", "token_rejected", "400 BadDeviceToken", "other environment") {
             $0.card = card(.rejected, reason: "400 BadDeviceToken")
+        },
+        Case("rejected token while sending is halted", "halted", "400 BadDeviceToken", "a resume tries it again") {
+            $0.card = card(.rejected, reason: "400 BadDeviceToken")
+            $0.activity.isHalted = true
         },
         Case("too old an app", "incompatible_version", "could not decode") {
             $0.card = card(.withheld, reason: "incompatible_version")
