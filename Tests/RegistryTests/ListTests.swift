@@ -196,6 +196,36 @@ struct ListTests {
         }
     }
 
+    @Test(
+        "A card that is over is listed with the revision that it was sent",
+        arguments: ["ended", "installed anew", "moved", "old"]
+    )
+    func cardsThatAreOver(cause: String) async throws {
+        try await withWorld { world in
+            try await world.addSandbox()
+            try await world.start()
+            try await world.follow("d1", token: "aa01")
+            try await world.settle()
+            try await world.update(score: 1)
+            try await world.settle()
+            func card() async throws -> String? {
+                let id = ActivityID(stored: "final")
+                let page = try await world.orchestrator.subscriptions(world.app, id, PageRequest())
+                return page.items.first.map { "\($0.state.rawValue) \($0.revision)" }
+            }
+            #expect(try await card() == "following 2")
+            switch cause {
+            case "ended": try await world.report("d1", .ended)
+            case "installed anew": try await world.register("d1", on: .sandbox)
+            case "moved": try await world.follow("d2", token: "aa01")
+            default:
+                try await world.pass(28_800)
+                while try await world.watchCards() > 0 {}
+            }
+            #expect(try await card() == "ended 2")
+        }
+    }
+
     // MARK: Activities
 
     /// The ids on all pages of so many.

@@ -42,7 +42,7 @@ extension Record {
     /// was sent.
     package static let cardColumns = """
         d.device_id, s.mode::text, \(SegmentRows.readState)::text, s.reason,
-        CASE WHEN s.state = 'riding' THEN \(SegmentRows.sentToRider) ELSE s.known_revision END,
+        \(SegmentRows.sentToCard),
         s.update_token, s.started_at, s.registered_at, s.due_at, nullif(s.shown_revision, 0), s.shown_at,
         s.pending_since
         """
