@@ -7,7 +7,8 @@ extension SubscriptionRows {
     /// The statement that ends the cards of a device in other environments than its own.
     package static func over(deviceKey: Int64, besides environment: APNSEnvironment) -> Query {
         """
-        UPDATE subscriptions AS s SET state = 'over', due_at = NULL,
+        UPDATE subscriptions AS s
+        SET state = 'over', due_at = NULL, known_revision = \(unescaped: SegmentRows.sentToCard),
             reason = '\(unescaped: OverReason.environmentChanged.rawValue)'
         FROM activities AS a
         WHERE s.device_key = \(deviceKey) AND s.state <> 'over' AND a.activity_key = s.activity_key
@@ -67,7 +68,7 @@ extension SubscriptionRows {
         )
         UPDATE subscriptions AS s
         SET state = 'over', reason = '\(unescaped: OverReason.tokenMoved.rawValue)', update_token = NULL, due_at = NULL,
-            check_at = NULL, leaving = false
+            check_at = NULL, leaving = false, known_revision = \(unescaped: SegmentRows.sentToCard)
         FROM held AS h WHERE s.activity_key = h.activity_key AND s.device_key = h.device_key
           AND s.activity_key = ANY (ARRAY(SELECT activity_key FROM held))
           AND s.device_key = ANY (ARRAY(SELECT device_key FROM held))

@@ -141,6 +141,7 @@ extension WatchedCard {
             state = CASE WHEN r.is_expired AND s.state <> 'dead' THEN 'over' ELSE s.state END,
             reason = CASE WHEN r.is_expired AND s.state NOT IN ('over', 'dead')
                 THEN '\(unescaped: OverReason.expired.rawValue)' ELSE s.reason END,
+            known_revision = CASE WHEN r.is_expired THEN \(unescaped: SegmentRows.sentToCard) ELSE s.known_revision END,
             due_at = CASE WHEN NOT r.is_expired THEN s.due_at END
         FROM unnest(
             \(checked.map(\.card.activityKey)), \(checked.map(\.card.deviceKey)), \(checked.map(\.watch.isOverdue)),

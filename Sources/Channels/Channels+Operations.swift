@@ -103,7 +103,7 @@ extension Channels {
     ///
     /// - Throws: 404 for an unknown app; 422 for a cursor of another list.
     package func list(_ app: BundleID, _ page: PageRequest) async throws -> Page<ChannelResource> {
-        let place = try page.position(PGTimestamp.self, ChannelID.self)
+        let place = try page.position(in: .channels, PGTimestamp.self, ChannelID.self)
         let before = place?.0
         let rows = try await database.query(
             """
@@ -114,7 +114,7 @@ extension Channels {
             """
         )
         if rows.isEmpty { try await store.requireApp(app) }
-        return .cut(try await counted(Self.channels(in: rows)), limit: page.limit) {
+        return .cut(try await counted(Self.channels(in: rows)), of: .channels, limit: page.limit) {
             [String($0.createdAt.microseconds), $0.id.rawValue]
         }
     }

@@ -55,7 +55,7 @@ extension Webhooks {
     ///
     /// - Throws: 404 for an unknown app.
     package func list(_ app: BundleID, _ page: PageRequest) async throws -> Page<WebhookResource> {
-        let place = try page.position(WebhookID.self)
+        let place = try page.position(in: .webhooks, WebhookID.self)
         let after = place?.rawValue
         let rows = try await store.database.query(
             """
@@ -66,7 +66,7 @@ extension Webhooks {
         )
         let found = try Self.webhooks(rows)
         if found.isEmpty { try await store.requireApp(app) }
-        return .cut(found, limit: page.limit) { [$0.id.rawValue] }
+        return .cut(found, of: .webhooks, limit: page.limit) { [$0.id.rawValue] }
     }
 
     /// One webhook.

@@ -22,6 +22,25 @@ struct OpenAPITests {
         #expect(Set(document.operations.map(\.id)).count == document.operations.count)
     }
 
+    @Test("Every reference leads to something")
+    func references() async throws {
+        let document = try await OpenAPIDocument(yaml: Self.file.path)
+        let references = Self.references(in: document.json)
+        #expect(references.count > 100)
+        for reference in Set(references) {
+            let pointer = reference.hasPrefix("#") ? JSONPointer(String(reference.dropFirst())) : nil
+            #expect(pointer.flatMap { document.json[$0] } != nil, "\(reference)")
+        }
+    }
+
+    private static func references(in value: JSONValue) -> [String] {
+        if let items = value.array { return items.flatMap { references(in: $0) } }
+        return (value.object?.entries ?? []).flatMap { key, inner in
+            if key == "$ref", let reference = inner.string { return [reference] }
+            return references(in: inner)
+        }
+    }
+
     @Test("It says of each what it takes and whom it lets in")
     func terms() async throws {
         let document = try await OpenAPIDocument(yaml: Self.file.path)

@@ -27,7 +27,7 @@ struct DryRunTests {
                 world.startRequest(to: World.devices("new", "old", "older", "off", "mute", "unknown"))
             )
             #expect(answer.revision == 1)
-            #expect(answer.audience == AudienceCounts(devices: 5, unknownUsers: 0))
+            #expect(answer.audience == AudienceCounts(devices: 5, unknownUsers: 0, unknownDevices: 1))
             #expect(answer.withheld == ["needs_ios_17_2": 1, "activities_disabled": 1, "no_start_token": 1])
             #expect(answer.pushes.map(\.destinations) == [1, 1])
             #expect(answer.pushes.allSatisfy { $0.priority == .ten && $0.reason == "start" && $0.to == .startTokens })
@@ -189,14 +189,16 @@ struct DryRunTests {
                 )
             }
             let named = try await ask()
-            #expect(named.audience == AudienceCounts(devices: 3, unknownUsers: 1))
+            #expect(named.audience == AudienceCounts(devices: 3, unknownUsers: 1, unknownDevices: 1))
             #expect(named.pushes.map(\.destinations) == [2])
             #expect(named.withheld == ["no_start_token": 1])
             audience.allOfType = true
             let all = try await ask()
-            #expect(all.audience == AudienceCounts(devices: 4, unknownUsers: 1))
+            #expect(all.audience == AudienceCounts(devices: 4, unknownUsers: 1, unknownDevices: 1))
             #expect(all.pushes.map(\.destinations) == [2, 1])
             #expect(all.withheld == ["no_start_token": 1])
+            // The start itself counts the same.
+            #expect(try await world.start(to: audience).answer.audience == all.audience)
         }
     }
 

@@ -72,6 +72,49 @@ struct ListTests {
         }
     }
 
+    @Test("A cursor of one list is refused by every other")
+    func otherLists() async throws {
+        try await withWorld { world in
+            try await world.start()
+            for list in Self.lists {
+                for other in Self.lists where other.name != list.name {
+                    let columns = other.columns.split(separator: " ").map { Self.good[String($0)] ?? "" }
+                    let cursor = PageCursor(in: try #require(PagedList(rawValue: other.name)), columns)
+                    let page = PageRequest(limit: 10, cursor: cursor.text)
+                    let refusal = try await problem { try await list.read(world.orchestrator, world.app, page) }
+                    #expect(refusal == PageCursor.refused, "\(list.name) \(other.name)")
+                }
+            }
+        }
+    }
+
+    @Test("A list of devices does not go on where one of activities was cut, and each goes on with its own cursor")
+    func cutLists() async throws {
+        try await withWorld { world in
+            for name in ["one", "two"] {
+                try await world.start(name)
+                try await world.register(name)
+            }
+            let app = world.app
+            func devices(_ cursor: String?) async throws -> Page<DeviceResource> {
+                try await world.orchestrator.devices(app, PageRequest(limit: 1, cursor: cursor))
+            }
+            func activities(_ cursor: String?) async throws -> Page<ActivityResource> {
+                let page = PageRequest(limit: 1, cursor: cursor)
+                return try await world.orchestrator.activities(app, type: nil, state: nil, page)
+            }
+            let ofDevices = try #require(try await devices(nil).nextCursor)
+            let ofActivities = try #require(try await activities(nil).nextCursor)
+            #expect(try await devices(ofDevices).items.map(\.deviceID.rawValue) == ["two"])
+            #expect(try await activities(ofActivities).items.map(\.activityID.rawValue) == ["one"])
+            let refusals = [
+                try await problem { _ = try await devices(ofActivities) },
+                try await problem { _ = try await activities(ofDevices) },
+            ]
+            #expect(refusals == [PageCursor.refused, PageCursor.refused])
+        }
+    }
+
     @Test("Lists of an app that does not exist are 404, those of an app that has nothing are empty")
     func noApp() async throws {
         try await withWorld { world in
@@ -193,6 +236,36 @@ struct ListTests {
                 _ = try await world.orchestrator.subscriptions(world.app, ActivityID(stored: "none"), PageRequest())
             }
             #expect(none?.status == 404)
+        }
+    }
+
+    @Test(
+        "A card that is over is listed with the revision that it was sent",
+        arguments: ["ended", "installed anew", "moved", "old"]
+    )
+    func cardsThatAreOver(cause: String) async throws {
+        try await withWorld { world in
+            try await world.addSandbox()
+            try await world.start()
+            try await world.follow("d1", token: "aa01")
+            try await world.settle()
+            try await world.update(score: 1)
+            try await world.settle()
+            func card() async throws -> String? {
+                let id = ActivityID(stored: "final")
+                let page = try await world.orchestrator.subscriptions(world.app, id, PageRequest())
+                return page.items.first.map { "\($0.state.rawValue) \($0.revision)" }
+            }
+            #expect(try await card() == "following 2")
+            switch cause {
+            case "ended": try await world.report("d1", .ended)
+            case "installed anew": try await world.register("d1", on: .sandbox)
+            case "moved": try await world.follow("d2", token: "aa01")
+            default:
+                try await world.pass(28_800)
+                while try await world.watchCards() > 0 {}
+            }
+            #expect(try await card() == "ended 2")
         }
     }
 

@@ -148,7 +148,11 @@ struct PeopleTests {
             }
             sum.exportedAt = whole.exportedAt
             #expect(sum == whole)
-            for cursor in ["x", PageCursor(values: ["cards", "1"]).text, PageCursor(values: ["lists"]).text] {
+            let others = [
+                PageCursor(values: ["cards", "1"]), PageCursor(values: ["lists"]), PageCursor(in: .devices, ["1"]),
+                PageCursor(in: .export, ["cards", "1"]),
+            ]
+            for cursor in ["x"] + others.map(\.text) {
                 await #expect(throws: PageCursor.refused) { try await pages.page(cursor) }
             }
         }

@@ -14,9 +14,11 @@ struct TopicReportTests {
         _ id: String,
         _ topics: [String]?,
         allowed: [String]? = nil,
+        user: ReportedUser = .unsaid,
         in world: World
     ) -> ReportedDevice {
         var request = DeviceRequest(environment: .production, osVersion: OSVersion("18.1"))
+        request.user = user
         request.topics = topics?.map { Topic(stored: $0) }
         request.allowedTopics = allowed?.map { TopicPattern(stored: $0) }
         return ReportedDevice(app: world.app, id: DeviceID(stored: id), request: request, wantsDevice: false)
@@ -35,6 +37,11 @@ struct TopicReportTests {
     private func follow(_ topics: String..., device: String, in world: World) async throws {
         let request = TopicsRequest.whole(topics.map { Topic(stored: $0) })
         _ = try await world.orchestrator.putTopics(world.app, of: .device(DeviceID(stored: device)), request)
+    }
+
+    private func follow(_ topics: String..., user: String, in world: World) async throws {
+        let request = TopicsRequest.whole(topics.map { Topic(stored: $0) })
+        _ = try await world.orchestrator.putTopics(world.app, of: .user(UserID(stored: user)), request)
     }
 
     private func followed(by devices: String..., in world: World) async throws -> [[String]] {
@@ -187,6 +194,38 @@ struct TopicReportTests {
             try await world.settle()
             let ended = world.recorder.take().filter { $0.event == "end" }.map(\.destination).sorted()
             #expect(ended == ["aa01", "aa03"])
+        }
+    }
+
+    @Test(
+        "By policy the card ends of a topic that only the former user of the device follows; the others stay",
+        arguments: [OnUnfollow.keep, .end],
+        [ReportedUser.nobody, .user(UserID(stored: "eve")), .unsaid, .user(UserID(stored: "ada"))]
+    )
+    func formerUser(onUnfollow: OnUnfollow, user: ReportedUser) async throws {
+        try await withWorld(policy: { $0.onUnfollow = onUnfollow }) { world in
+            // The first two follow by their user, the third by itself, too, and the fourth belongs to somebody else.
+            for (number, owner) in ["ada", "ada", "ada", "bob"].enumerated() {
+                try await world.register("d\(number + 1)", token: "5a0\(number + 1)", user: owner)
+            }
+            try await follow("ajax", user: "ada", in: world)
+            try await follow("ajax", user: "bob", in: world)
+            try await follow("psv", user: "eve", in: world)
+            try await follow("ajax", device: "d3", in: world)
+            try await world.start(to: Audience(topics: [Topic(stored: "ajax")]))
+            try await world.settle()
+            for number in 1...4 { try await world.follow("d\(number)", token: "aa0\(number)") }
+            try await world.settle()
+            _ = world.recorder.take()
+            try await takeAll(["d1", "d3"].map { report($0, nil, user: user, in: world) }, in: world)
+            try await world.settle()
+            let hasLeft = onUnfollow == .end && user != .unsaid && user.id?.rawValue != "ada"
+            let ended = world.recorder.take().filter { $0.event == "end" }.map(\.destination)
+            #expect(ended == (hasLeft ? ["aa01"] : []))
+            try await world.update(score: 1)
+            try await world.settle()
+            let updated = world.recorder.take().filter { $0.event == "update" }.map(\.destination).sorted()
+            #expect(updated == ["aa01", "aa02", "aa03", "aa04"].filter { !hasLeft || $0 != "aa01" })
         }
     }
 }

@@ -69,6 +69,7 @@ package struct ReportRows {
         ORDER BY r.activity_key, r.device_key
         ON CONFLICT (activity_key, device_key) DO UPDATE
         SET state = 'over', reason = NULL, due_at = NULL, check_at = NULL, leaving = false, pending_since = NULL,
+            known_revision = \(unescaped: SegmentRows.sentToCard),
             generation = \(unescaped: Self.newGeneration(kind)),
             activitykit_id = coalesce(EXCLUDED.activitykit_id, s.activitykit_id)
         WHERE s.generation <= \(unescaped: Self.newGeneration(kind)) AND NOT \(unescaped: Self.namesOtherCard)

@@ -24,7 +24,7 @@ extension DeliveryStore {
     ///
     /// - Throws: 404 for an unknown app; 422 for a cursor of another list.
     package func halts(of app: BundleID, _ page: PageRequest) async throws -> Page<HaltResource> {
-        let after = try page.position(APNSEnvironment.self)
+        let after = try page.position(in: .halts, APNSEnvironment.self)
         let rows = try await database.query(
             """
             SELECT environment::text, halted_at, answers, rejections, probes, probe_at, lifting IS NOT NULL AS is_resuming
@@ -45,7 +45,7 @@ extension DeliveryStore {
                 isResuming: row["is_resuming"]
             )
         }
-        return .cut(halts, limit: page.limit) { [$0.environment.rawValue] }
+        return .cut(halts, of: .halts, limit: page.limit) { [$0.environment.rawValue] }
     }
 
     /// Warnings for operators while the daemon works. They go to `/health/ready`, which anybody may read, so they name

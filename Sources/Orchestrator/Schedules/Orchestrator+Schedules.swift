@@ -17,7 +17,7 @@ extension Orchestrator {
         _ page: PageRequest
     ) async throws -> Page<ScheduleResource> {
         // The id of a schedule is a UUID like that of a channel.
-        let place = try page.position(PGTimestamp.self, ChannelID.self)
+        let place = try page.position(in: .schedules, PGTimestamp.self, ChannelID.self)
         let after = place?.0
         let rows = try await database.query(
             """
@@ -33,7 +33,7 @@ extension Orchestrator {
             """
         )
         if rows.isEmpty { try await store.requireApp(app) }
-        return .cut(try ScheduleReading.decode(rows).map { $1 }, limit: page.limit) {
+        return .cut(try ScheduleReading.decode(rows).map { $1 }, of: .schedules, limit: page.limit) {
             [String($0.dueAt.microseconds), $0.id]
         }
     }

@@ -48,15 +48,15 @@ struct UserExportPages: Sendable {
         }
 
         init(reading text: String) throws(Problem) {
-            guard let values = PageCursor(text)?.values, let list = values.first.flatMap({ List(rawValue: $0) }) else {
-                throw PageCursor.refused
-            }
+            guard let values = PageCursor(text)?.columns(in: .export),
+                let list = values.first.flatMap({ List(rawValue: $0) })
+            else { throw PageCursor.refused }
             let rest = Array(values.dropFirst())
             self.init(list, rest.isEmpty ? nil : PageCursor(values: rest).text)
         }
 
         var text: String {
-            PageCursor(values: [list.rawValue] + (cursor.flatMap { PageCursor($0)?.values } ?? [])).text
+            PageCursor(in: .export, [list.rawValue] + (cursor.flatMap { PageCursor($0)?.values } ?? [])).text
         }
 
         /// After a page of the list, which has a cursor if it is not the last; nil after the last list.
@@ -188,7 +188,7 @@ struct UserExportPages: Sendable {
         _ request: PageRequest,
         _ item: (Row) throws -> Item
     ) async throws -> Page<Item> {
-        let after = try request.position(Int64.self, Int64.self)
+        let after = try request.position(in: .export, Int64.self, Int64.self)
         let rows = try await read(
             """
             SELECT s.activity_key, s.device_key, \(unescaped: columns)
@@ -207,11 +207,11 @@ struct UserExportPages: Sendable {
                 item: try item(row)
             )
         }
-        return .cut(found, limit: request.limit, item: \.item, place: \.key)
+        return .cut(found, of: .export, limit: request.limit, item: \.item, place: \.key)
     }
 
     private func activities(_ request: PageRequest) async throws -> Page<UserActivity> {
-        let before = try request.position(Int64.self)
+        let before = try request.position(in: .export, Int64.self)
         let rows = try await read(
             """
             SELECT a.activity_key, a.activity_id, a.type_name, a.state::text
@@ -246,11 +246,11 @@ struct UserExportPages: Sendable {
                 )
             )
         }
-        return .cut(found, limit: request.limit, item: \.item, place: \.key)
+        return .cut(found, of: .export, limit: request.limit, item: \.item, place: \.key)
     }
 
     private func pushes(_ request: PageRequest) async throws -> Page<RecordedPush> {
-        let before = try request.position(PGTimestamp.self, Int64.self)
+        let before = try request.position(in: .export, PGTimestamp.self, Int64.self)
         let rows = try await read(
             """
             SELECT t.at, t.entry_id, d.device_id, a.activity_id, t.event, t.revision, t.status, t.reason
@@ -278,7 +278,7 @@ struct UserExportPages: Sendable {
                 )
             )
         }
-        return .cut(found, limit: request.limit, item: \.item, place: \.key)
+        return .cut(found, of: .export, limit: request.limit, item: \.item, place: \.key)
     }
 
     /// An entry, and its place in the list.

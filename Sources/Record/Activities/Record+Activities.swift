@@ -32,7 +32,7 @@ extension Record {
         containing part: String? = nil,
         _ page: PageRequest
     ) async throws -> Page<ActivityResource> {
-        let before = try page.position(Int64.self)
+        let before = try page.position(in: .activities, Int64.self)
         // The few of a device come from its own rows; other activities have millions.
         let mine =
             device == nil && user == nil ? "true" : "a.activity_key = ANY(ARRAY(SELECT activity_key FROM followed))"
@@ -62,7 +62,7 @@ extension Record {
             limit: page.limit
         )
         if found.isEmpty { try await store.requireApp(app) }
-        return .cut(found, limit: page.limit, item: \.resource) { [String($0.key)] }
+        return .cut(found, of: .activities, limit: page.limit, item: \.resource) { [String($0.key)] }
     }
 
     private static let activityRows = """

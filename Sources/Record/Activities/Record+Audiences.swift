@@ -9,7 +9,7 @@ extension Record {
     ///
     /// - Throws: 404 for an unknown activity; 422 for a cursor of another list.
     package func audience(_ app: BundleID, _ id: ActivityID, _ page: PageRequest) async throws -> AudiencePage {
-        let after = try page.position(Int64.self)
+        let after = try page.position(in: .audience, Int64.self)
         return try await database.withConnection { connection in
             let activity = try await connection.query(
                 """
@@ -29,7 +29,9 @@ extension Record {
                 return (key: key, member: member)
             }
             let topics = try await connection.query(Self.topics(of: key)).decoded(as: (String, [String], [String]).self)
-            let listed = Page<AudienceMember>.cut(members, limit: page.limit, item: \.member) { [String($0.key)] }
+            let listed = Page<AudienceMember>.cut(members, of: .audience, limit: page.limit, item: \.member) {
+                [String($0.key)]
+            }
             return AudiencePage(
                 allOfType: allOfType,
                 topics: topics.map { topic, all, except in

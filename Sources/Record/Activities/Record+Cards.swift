@@ -16,7 +16,7 @@ extension Record {
         state: SubscriptionState? = nil,
         _ page: PageRequest
     ) async throws -> Page<SubscriptionResource> {
-        let after = try page.position(Int64.self)
+        let after = try page.position(in: .cards, Int64.self)
         let rows = try await database.query(
             """
             SELECT activity_key FROM activities
@@ -33,7 +33,7 @@ extension Record {
             found += try Self.subscriptions(await database.query(list))
             return found.count < wanted
         }
-        return .cut(found, limit: page.limit, item: \.subscription) { [String($0.key)] }
+        return .cut(found, of: .cards, limit: page.limit, item: \.subscription) { [String($0.key)] }
     }
 
     private typealias KeyedCard = (key: Int64, subscription: SubscriptionResource)
@@ -42,7 +42,7 @@ extension Record {
     /// was sent.
     package static let cardColumns = """
         d.device_id, s.mode::text, \(SegmentRows.readState)::text, s.reason,
-        CASE WHEN s.state = 'riding' THEN \(SegmentRows.sentToRider) ELSE s.known_revision END,
+        \(SegmentRows.sentToCard),
         s.update_token, s.started_at, s.registered_at, s.due_at, nullif(s.shown_revision, 0), s.shown_at,
         s.pending_since
         """

@@ -8,7 +8,7 @@ import Store
 extension Record {
     /// What operators did, the newest first; with `only`, to that app.
     package func audit(_ filter: AuditFilter, _ page: PageRequest, only: BundleID?) async throws -> Page<AuditEntry> {
-        let before = try page.position(Int64.self)
+        let before = try page.position(in: .audit, Int64.self)
         let app = only ?? filter.app
         let rows = try await database.query(
             """
@@ -24,7 +24,7 @@ extension Record {
             """
         )
         let entries = try rows.map { try Self.auditEntry($0) }
-        return .cut(entries, limit: page.limit) { [String($0.id)] }
+        return .cut(entries, of: .audit, limit: page.limit) { [String($0.id)] }
     }
 
     private static func auditEntry(_ row: Row) throws -> AuditEntry {

@@ -186,7 +186,21 @@ struct CardVerdict {
                 "APNs refused \(newestWords.lowercasedFirst) for good: \(push.words). The next change may be better."
             )
         }
-        return accepted(by: "")
+        // A card that joins after a change was sent to the others has it without an update.
+        return card.confirmedRevision >= newest && !wasPushedNewest ? current : accepted(by: "")
+    }
+
+    /// Whether the newest push to the phone was the newest revision to this card. An earlier card may have got that, too.
+    private var wasPushedNewest: Bool {
+        guard let push = story.lastPush else { return false }
+        return push.revision == newest && push.at >= card.startedAt
+    }
+
+    private var current: Verdict {
+        Verdict(
+            "current",
+            "The card has \(newestWords.lowercasedFirst): its start carried it, or its app reported it."
+        )
     }
 
     private var onChannel: Verdict {
@@ -213,12 +227,7 @@ struct CardVerdict {
     }
 
     private func accepted(by way: String) -> Verdict {
-        guard let spending = story.spending else {
-            return Verdict(
-                "current",
-                "The card has \(newestWords.lowercasedFirst): its start carried it, or its app reported it."
-            )
-        }
+        guard let spending = story.spending else { return current }
         if let push = story.lastPush, push.revision == newest, push.outcome == .accepted,
             let priority = push.priority, priority != spending.priority
         {

@@ -60,7 +60,7 @@ extension DeviceStory {
         """
         SELECT s.mode::text, s.state::text, s.reason,
                CASE WHEN \(unescaped: CardStanding.rides("s")) THEN \(unescaped: SegmentRows.sentOnRing)
-                   ELSE s.known_revision END AS sent_revision,
+                   ELSE s.known_revision END AS sent_revision, s.confirmed_revision,
                s.started_at, s.registered_at, s.due_at, s.overdue, s.woken, s.shown_revision, s.shown_at,
                s.pending_since, held.until AS held_until
         FROM subscriptions AS s LEFT JOIN LATERAL (
@@ -142,6 +142,7 @@ extension DeviceStory.Card {
         state = try .stored(row["state"])
         reason = try row["reason"]
         sentRevision = try row["sent_revision"]
+        confirmedRevision = try row["confirmed_revision"]
         startedAt = try row["started_at"]
         registeredAt = try row["registered_at"]
         dueAt = try row["due_at"]

@@ -45,6 +45,8 @@ struct DeviceStory: Sendable, Hashable {
         var reason: String?
         /// The newest revision that APNs accepted for it, or that it is known to have.
         var sentRevision: Revision = 0
+        /// The newest revision that its start carried, or that its app reported.
+        var confirmedRevision: Revision = 0
         var startedAt: Instant
         /// When the app last reported it.
         var registeredAt: Instant

@@ -67,11 +67,11 @@ struct TimelineEntries {
         found.sort { $1.place < $0.place }
         let items = try found.prefix(page.limit).map { try $0.entry }
         guard found.count > page.limit, let last = found.prefix(page.limit).last else { return Page(items: items) }
-        return Page(items: items, nextCursor: PageCursor(values: last.place.values).text)
+        return Page(items: items, nextCursor: PageCursor(in: .timeline, last.place.values).text)
     }
 
     private func place() throws(Problem) -> Place {
-        guard let (at, source, id) = try page.position(PGTimestamp.self, Int16.self, Int64.self) else {
+        guard let (at, source, id) = try page.position(in: .timeline, PGTimestamp.self, Int16.self, Int64.self) else {
             return Place(at: PGTimestamp(microseconds: .max), source: .max, id: .max)
         }
         return Place(at: at, source: source, id: id)

@@ -97,11 +97,11 @@ extension Registry {
 
     /// Apps in the order of their ids; with `only`, that one alone.
     package func apps(_ page: PageRequest, only: BundleID?) async throws -> Page<AppResource> {
-        let after = try page.position(BundleID.self)
+        let after = try page.position(in: .apps, BundleID.self)
         let apps = try await database.withConnection { connection in
             try await Self.readApps(id: only, after: after?.rawValue, limit: page.limit + 1, connection)
         }
-        return .cut(apps, limit: page.limit) { [$0.bundleID.rawValue] }
+        return .cut(apps, of: .apps, limit: page.limit) { [$0.bundleID.rawValue] }
     }
 
     /// Forgets an app with its types, devices and API keys. `activities` forgets its activities.

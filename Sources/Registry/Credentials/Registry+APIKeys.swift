@@ -45,7 +45,7 @@ extension Registry {
     /// Keys in the order in which they were made; with `only`, those bound to that app.
     package func apiKeys(_ page: PageRequest, only: BundleID?) async throws -> Page<APIKeyResource> {
         // The id of a key is a UUID like that of a channel.
-        let place = try page.position(PGTimestamp.self, ChannelID.self)
+        let place = try page.position(in: .keys, PGTimestamp.self, ChannelID.self)
         let after = place?.0
         let rows = try await database.query(
             """
@@ -55,7 +55,9 @@ extension Registry {
             ORDER BY created_at, api_key_id LIMIT \(page.limit + 1)
             """
         )
-        return .cut(try Self.apiKeys(rows), limit: page.limit) { [String($0.createdAt.microseconds), $0.id] }
+        return .cut(try Self.apiKeys(rows), of: .keys, limit: page.limit) {
+            [String($0.createdAt.microseconds), $0.id]
+        }
     }
 
     /// Revokes a key for good. It is good for some seconds more on other daemons.

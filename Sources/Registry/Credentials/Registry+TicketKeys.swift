@@ -40,7 +40,7 @@ extension Registry {
     /// - Throws: 404 for an unknown app.
     package func ticketKeys(_ app: BundleID, _ page: PageRequest) async throws -> Page<TicketKeyResource> {
         // The id of a key is a UUID like that of a channel.
-        let place = try page.position(PGTimestamp.self, ChannelID.self)
+        let place = try page.position(in: .ticketKeys, PGTimestamp.self, ChannelID.self)
         let after = place?.0
         let rows = try await database.query(
             """
@@ -52,7 +52,7 @@ extension Registry {
         )
         let keys = try Self.ticketKeys(rows)
         if keys.isEmpty { try await store.requireApp(app) }
-        return .cut(keys, limit: page.limit) { [String($0.createdAt.microseconds), $0.id] }
+        return .cut(keys, of: .ticketKeys, limit: page.limit) { [String($0.createdAt.microseconds), $0.id] }
     }
 
     /// Revokes a key, now or in some time. An earlier time wins over a later one. Its tickets are good for some seconds

@@ -8,7 +8,7 @@ import Store
 /// changes nothing and does not disturb the others.
 ///
 /// Nearly always a report says what is stored, or makes a device. One that changes what cards and starts of its device
-/// depend on, other than its topics, is left to a transaction of its own.
+/// depend on, other than its topics and its user, is left to a transaction of its own.
 package struct RegistrationGroup {
     package typealias Answer = Result<StoredReport, any Error>
 
@@ -33,6 +33,14 @@ package struct RegistrationGroup {
         var isNone: Bool { !movedEnvironment && !changedBudgetClass && !changedApp && !changedInstallation }
     }
 
+    /// The user whom a report takes from its device, and the one whom it gives to it.
+    private struct UserChange {
+        let former: UserID?
+        let next: UserID?
+
+        var users: [UserID] { [former, next].compactMap { $0 } }
+    }
+
     private let reports: [ReportedDevice]
     private let registry: Registry
     private let activities: any ActivityKeeper
@@ -42,6 +50,8 @@ package struct RegistrationGroup {
     private var keys: [Int: Int64] = [:]
     /// The reports whose devices exist already.
     private var effects: [Int: Effect] = [:]
+    /// Reports of known devices that name another user than the stored one, or none.
+    private var userChanges: [Int: UserChange] = [:]
     /// Changes of topics by reports of known devices. The others keep theirs.
     private var topicChanges: [Int: TopicChange] = [:]
     /// Reports that are left to other transactions.
@@ -183,7 +193,7 @@ package struct RegistrationGroup {
             .planningOnce,
             "SELECT bundle_id FROM apps WHERE bundle_id = ANY(\(Set(asked.map(\.app.rawValue)).sorted()))",
             """
-            SELECT r.place - 1 AS index, d.device_key,
+            SELECT r.place - 1 AS index, d.device_key, d.user_id,
                    d.environment = r.environment::apns_environment AS has_same_environment,
                    d.frequent_pushes_enabled <> coalesce(r.frequent, d.frequent_pushes_enabled) AS changed_budget_class,
                    d.app_version IS DISTINCT FROM coalesce(r.app_version, d.app_version) AS changed_app,
@@ -233,6 +243,11 @@ package struct RegistrationGroup {
                 left.insert(place)
             } else {
                 (keys[place], effects[place]) = (key, effect)
+                let stored: String? = try row["user_id"]
+                let user = reports[place].request.user
+                if user != .unsaid, user.id?.rawValue != stored {
+                    userChanges[place] = UserChange(former: stored.map { UserID(stored: $0) }, next: user.id)
+                }
             }
         }
         try await findTopics(places)
@@ -378,20 +393,31 @@ package struct RegistrationGroup {
         if effect.changedInstallation { _ = try await connection.pipeline(Installations.restart(deviceKey: key)) }
     }
 
-    /// Stores the topics of all devices, and ends the cards that a change of them ends.
+    /// Stores the topics of all devices, and ends the cards that a change of them ends. A device also ceases to follow what
+    /// its former user follows: the next person must not see that user's cards.
     ///
     /// - Returns: The statements that store them, if they are still to be run. A new device has no cards.
     private func storeTopics(of places: [Int]) async throws -> [Query] {
         var removed: [TopicRows.OfDevice] = []
         var added: [TopicRows.OfDevice] = []
         var changed: [TopicRows.Changed] = []
+        let byUsers = try await changesByUsers(of: places)
         for place in places {
             guard let key = keys[place] else { continue }
             let app = reports[place].app
+            if topicChanges[place] != nil || byUsers[place] != nil {
+                let (own, user) = (topicChanges[place], byUsers[place])
+                changed.append(
+                    TopicRows.Changed(
+                        deviceKeys: [key],
+                        added: (own?.added ?? []) + (user?.added ?? []),
+                        removed: (own?.removed ?? []) + (user?.removed ?? [])
+                    )
+                )
+            }
             if let change = topicChanges[place] {
                 removed.append(TopicRows.OfDevice(app: app, deviceKey: key, topics: TopicList(change.removed)))
                 added.append(TopicRows.OfDevice(app: app, deviceKey: key, topics: TopicList(change.added)))
-                changed.append(TopicRows.Changed(deviceKeys: [key], change: change))
             } else if effects[place] == nil, let topics = reports[place].request.topics {
                 added.append(TopicRows.OfDevice(app: app, deviceKey: key, topics: TopicList(topics)))
             }
@@ -400,6 +426,28 @@ package struct RegistrationGroup {
         guard !changed.isEmpty else { return statements }
         try await TopicRows.endCards(of: changed, after: statements, activities, on: connection)
         return []
+    }
+
+    /// What devices begin and cease to follow if their reports change their users. A late report does not (``update(_:)``).
+    /// Then the audiences still cover its device, so no card ends.
+    private func changesByUsers(of places: [Int]) async throws -> [Int: TopicRows.Changed] {
+        let changed = places.filter { userChanges[$0] != nil }
+        let queries = changed.flatMap { place in
+            (userChanges[place]?.users ?? []).map { TopicRows.selection(of: .user($0), in: reports[place].app) }
+        }
+        guard !queries.isEmpty else { return [:] }
+        let lists = try await connection.pipeline(queries).map { list in
+            try list.decoded(as: String.self).map { Topic(stored: $0) }
+        }
+        var rest = lists[...]
+        var changes: [Int: TopicRows.Changed] = [:]
+        for place in changed {
+            guard let key = keys[place], let change = userChanges[place] else { continue }
+            let removed = change.former == nil ? nil : rest.popFirst()
+            let added = change.next == nil ? nil : rest.popFirst()
+            changes[place] = TopicRows.Changed(deviceKeys: [key], added: added ?? [], removed: removed ?? [])
+        }
+        return changes
     }
 
     /// Runs statements, and stores reported start tokens unless a later generation is known. A device keeps as many as it

@@ -32,13 +32,13 @@ extension Registry {
         token: PushToken? = nil,
         _ page: PageRequest
     ) async throws -> Page<DeviceResource> {
-        let after = try page.position(Int64.self)
+        let after = try page.position(in: .devices, Int64.self)
         let found = try await database.withConnection { connection in
             try await store.requireApp(app, connection)
             let rows = try await connection.query(Self.list(app, user, token, after: after ?? 0, limit: page.limit + 1))
             return try await Self.devices(rows, connection)
         }
-        return .cut(found, limit: page.limit, item: \.device) { [String($0.key)] }
+        return .cut(found, of: .devices, limit: page.limit, item: \.device) { [String($0.key)] }
     }
 
     /// The most tokens of a kind that one search looks at.

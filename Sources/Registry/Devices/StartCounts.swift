@@ -20,10 +20,16 @@ package struct StartCounts: Sendable {
     package private(set) var devices: [Sort: Int] = [:]
     /// The named users without a registered device.
     private var unknownUsers = 0
+    /// The named devices that are not registered.
+    private var unknownDevices = 0
 
     /// How many the audience reaches.
     package var audience: AudienceCounts {
-        AudienceCounts(devices: devices.values.reduce(0, +), unknownUsers: unknownUsers)
+        AudienceCounts(
+            devices: devices.values.reduce(0, +),
+            unknownUsers: unknownUsers,
+            unknownDevices: unknownDevices
+        )
     }
 
     /// Counts those whom a start of a type would reach, `pageSize` devices or followers by one statement.
@@ -38,9 +44,11 @@ package struct StartCounts: Sendable {
         let reach = Reach(audience: audience, app: app, environment: environment, type: type)
         var counts = StartCounts()
         if !audience.users.isEmpty || !audience.devices.isEmpty {
-            let results = try await database.pipeline([.planningOnce, reach.named, reach.unknownUsers])
+            let queries: [Query] = [.planningOnce, reach.named, reach.unknownUsers, reach.unknownDevices]
+            let results = try await database.pipeline(queries)
             try counts.add(results[1])
             counts.unknownUsers = Int(try results[2].single(Int64.self) ?? 0)
+            counts.unknownDevices = Int(try results[3].single(Int64.self) ?? 0)
         }
         for place in audience.topics.indices {
             try await KeyPages(database: database, size: pageSize).read(bound: reach.followBound(place)) { page in
@@ -110,6 +118,16 @@ private struct Reach {
         SELECT count(DISTINCT n.user_id) FROM unnest(\(audience.users.map(\.rawValue))) AS n(user_id)
         WHERE NOT EXISTS (
             SELECT FROM devices AS d WHERE d.bundle_id = \(app.rawValue) AND d.user_id = n.user_id OFFSET 0
+        )
+        """
+    }
+
+    /// Counts the devices that are not registered.
+    var unknownDevices: Query {
+        """
+        SELECT count(DISTINCT n.device_id) FROM unnest(\(audience.devices.map(\.rawValue))) AS n(device_id)
+        WHERE NOT EXISTS (
+            SELECT FROM devices AS d WHERE d.bundle_id = \(app.rawValue) AND d.device_id = n.device_id OFFSET 0
         )
         """
     }

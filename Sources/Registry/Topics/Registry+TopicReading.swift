@@ -10,7 +10,7 @@ extension Registry {
     ///
     /// - Throws: 404 for an unknown app; 422 for a cursor of another list.
     package func topics(_ app: BundleID, _ page: PageRequest) async throws -> Page<TopicResource> {
-        let after = try page.position(Topic.self)?.rawValue ?? ""
+        let after = try page.position(in: .topics, Topic.self)?.rawValue ?? ""
         try await store.requireApp(app)
         let names = try await database.query(Self.names(of: app, after: after, limit: page.limit + 1))
         let topics = try names.decoded(as: String.self).map { Topic(stored: $0) }
@@ -21,7 +21,7 @@ extension Registry {
             items.append(TopicResource(topic: topic, users: count.users, devices: count.devices))
         }
         let isLast = items.count == topics.count
-        let next = isLast ? nil : items.last.map { PageCursor(values: [$0.topic.rawValue]).text }
+        let next = isLast ? nil : items.last.map { PageCursor(in: .topics, [$0.topic.rawValue]).text }
         return Page(items: items, nextCursor: next)
     }
 

@@ -131,7 +131,18 @@ package enum TopicRows {
     /// Devices whose topics have changed in the same way: one, or several of a user.
     struct Changed: Sendable {
         let deviceKeys: [Int64]
-        let change: TopicChange
+        let added: [Topic]
+        let removed: [Topic]
+
+        init(deviceKeys: [Int64], added: [Topic], removed: [Topic]) {
+            (self.deviceKeys, self.added, self.removed) = (deviceKeys, added, removed)
+        }
+
+        init(deviceKeys: [Int64], change: TopicChange) {
+            self.init(deviceKeys: deviceKeys, added: change.added, removed: change.removed)
+        }
+
+        var isNone: Bool { deviceKeys.isEmpty || (added.isEmpty && removed.isEmpty) }
     }
 
     /// Runs the statements that store changes of topics. Then ends the cards of devices that a change takes out of an
@@ -142,7 +153,7 @@ package enum TopicRows {
         _ activities: any ActivityKeeper,
         on connection: PostgresConnection
     ) async throws {
-        let changed = changed.filter { !$0.change.isNone && !$0.deviceKeys.isEmpty }
+        let changed = changed.filter { !$0.isNone }
         guard !changed.isEmpty else {
             if !statements.isEmpty { _ = try await connection.pipeline(statements) }
             return
@@ -186,8 +197,8 @@ package enum TopicRows {
                 WHERE subscriptions.device_key = k.device_key AND state <> 'over' AND NOT leaving OFFSET 0
             ) AS s
             CROSS JOIN LATERAL (
-                SELECT string_to_array((\(changed.map { TopicList($0.change.added).text }))[k.place], '\n') AS added,
-                       string_to_array((\(changed.map { TopicList($0.change.removed).text }))[k.place], '\n') AS removed
+                SELECT string_to_array((\(changed.map { TopicList($0.added).text }))[k.place], '\n') AS added,
+                       string_to_array((\(changed.map { TopicList($0.removed).text }))[k.place], '\n') AS removed
                 OFFSET 0
             ) AS c
             CROSS JOIN LATERAL (SELECT * FROM devices WHERE device_key = s.device_key OFFSET 0) AS d

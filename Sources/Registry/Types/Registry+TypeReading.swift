@@ -7,12 +7,12 @@ import Store
 extension Registry {
     /// The types of an app with their newest versions, in the order of their names.
     package func types(_ app: BundleID, _ page: PageRequest) async throws -> Page<TypeResource> {
-        let after = try page.position(ActivityTypeName.self)
+        let after = try page.position(in: .types, ActivityTypeName.self)
         let types = try await database.withConnection { connection in
             try await store.requireApp(app, connection)
             return try await Self.readTypes(app, after: after?.rawValue, limit: page.limit + 1, connection)
         }
-        return .cut(types, limit: page.limit) { [$0.name.rawValue] }
+        return .cut(types, of: .types, limit: page.limit) { [$0.name.rawValue] }
     }
 
     /// One type with its newest version.
@@ -32,7 +32,7 @@ extension Registry {
         _ name: ActivityTypeName,
         _ page: PageRequest
     ) async throws -> Page<TypeVersionResource> {
-        let before = try page.position(Int32.self)
+        let before = try page.position(in: .versions, Int32.self)
         let versions = try await readVersions(
             """
             SELECT \(unescaped: Self.versionColumns) FROM type_versions
@@ -43,7 +43,7 @@ extension Registry {
         )
         // Every type has a version, so a first page without one means that there is no such type.
         if versions.isEmpty, before == nil { throw Problem.notFound("the activity type") }
-        return .cut(versions, limit: page.limit) { [String($0.version)] }
+        return .cut(versions, of: .versions, limit: page.limit) { [String($0.version)] }
     }
 
     /// One version of a type.

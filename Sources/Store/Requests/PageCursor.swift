@@ -4,7 +4,7 @@ import Cryptography
 import JSON
 import Postgres
 
-/// The place of an item in a list: the values of the columns that order it.
+/// The place of an item in a list: the list, and the values of the columns that order it.
 ///
 /// Callers see opaque text. A page begins after that place, so items that are added or deleted meanwhile shift nothing.
 package struct PageCursor: Sendable, Hashable {
@@ -12,6 +12,17 @@ package struct PageCursor: Sendable, Hashable {
 
     package init(values: [String]) {
         self.values = values
+    }
+
+    /// The place after an item with these columns.
+    package init(in list: PagedList, _ columns: [String]) {
+        self.init(values: [list.mark] + columns)
+    }
+
+    /// The columns of an item of a list. If the cursor is of another list, the other list's mark is one of them, and no
+    /// column can be read from it. A cursor of an earlier daemon has no mark.
+    package func columns(in list: PagedList) -> ArraySlice<String> {
+        values.first == list.mark ? values.dropFirst() : values[...]
     }
 
     /// Reads what ``text`` made; nil for anything else.
@@ -33,16 +44,17 @@ package struct PageCursor: Sendable, Hashable {
 }
 
 extension PageRequest {
-    /// The place after which the page begins, in a list that is ordered by columns of these types; nil on the first
+    /// The place after which a page of a list begins that is ordered by columns of these types; nil on the first
     /// page.
     ///
-    /// - Throws: 422 when the cursor is not one of such a list.
+    /// - Throws: 422 when the cursor is not one of this list.
     package func position<each Column: CursorColumn>(
+        in list: PagedList,
         _ columns: repeat (each Column).Type
     ) throws(Problem) -> (repeat each Column)? {
         guard let cursor else { return nil }
         guard let place = PageCursor(cursor) else { throw PageCursor.refused }
-        var texts = place.values[...]
+        var texts = place.columns(in: list)
         func next<Next: CursorColumn>(_: Next.Type) throws(Problem) -> Next {
             guard let text = texts.popFirst(), let value = Next(cursor: text) else { throw PageCursor.refused }
             return value
@@ -91,21 +103,27 @@ extension Topic: CursorColumn {}
 extension WebhookID: CursorColumn {}
 
 extension Page {
-    /// The first `limit` of `found`, which holds one more where the list goes on; `place` gives an item's columns.
-    package static func cut(_ found: [Item], limit: Int, place: (Item) -> [String]) -> Page<Item> {
-        cut(found, limit: limit, item: { $0 }, place: place)
+    /// The first `limit` of `found` in a list, which holds one more where the list goes on; `place` gives an item's columns.
+    package static func cut(
+        _ found: [Item],
+        of list: PagedList,
+        limit: Int,
+        place: (Item) -> [String]
+    ) -> Page<Item> {
+        cut(found, of: list, limit: limit, item: { $0 }, place: place)
     }
 
     /// The same of rows that know more than the `item` that is shown of them.
     package static func cut<Row>(
         _ found: [Row],
+        of list: PagedList,
         limit: Int,
         item: (Row) -> Item,
         place: (Row) -> [String]
     ) -> Page<Item> {
         let isLast = found.count <= limit || limit <= 0
         let shown = isLast ? found[...] : found.prefix(limit)
-        let next = isLast ? nil : shown.last.map { PageCursor(values: place($0)).text }
+        let next = isLast ? nil : shown.last.map { PageCursor(in: list, place($0)).text }
         return Page(items: shown.map(item), nextCursor: next)
     }
 }

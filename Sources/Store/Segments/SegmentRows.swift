@@ -92,6 +92,12 @@ package enum SegmentRows {
                WHERE g.activity_key = s.activity_key AND \(isChannel("g"))) END)
         """
 
+    /// What a card `s` has been sent at least. Only the ring or the channel knows it of a rider. So a statement that ends a
+    /// card keeps this as its `known_revision`.
+    package static let sentToCard = """
+        (CASE WHEN s.state = 'riding' THEN greatest(s.known_revision, \(sentToRider)) ELSE s.known_revision END)
+        """
+
     /// The condition that a rider `s` of the ring `g` has been sent a revision; what ``sentOnRing`` compares, for many
     /// riders of a ring that is read once.
     package static func hasSent(_ revision: String) -> String {

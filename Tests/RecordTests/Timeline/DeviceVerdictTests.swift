@@ -219,6 +219,24 @@ struct DeviceVerdictTests {
             $0.lastPush = .init(revision: 15, outcome: .requestInvalid, words: "400 BadPath", at: noon)
         },
         Case("known by its start", "current", "revision 15") { $0.card = card(.riding) },
+        Case("started after the others were sent it", "current", "its start carried it") {
+            $0.card = card(.riding)
+            $0.card?.confirmedRevision = 15
+            $0.spending = spending(5, "routine")
+        },
+        Case("started again after its last card was sent it", "current", "its start carried it") {
+            $0.card = card(.riding)
+            $0.card?.confirmedRevision = 15
+            $0.spending = spending(10, "notable")
+            let before = Instant(unixSeconds: 1_763_726_399)
+            $0.lastPush = .init(revision: 15, outcome: .accepted, words: "200", at: before, priority: 10)
+        },
+        Case("sent, and reported since", "sent", "accepted by APNs at priority 10") {
+            $0.card = card(.riding)
+            $0.card?.confirmedRevision = 15
+            $0.spending = spending(10, "notable")
+            $0.lastPush = .init(revision: 15, outcome: .accepted, words: "200", at: noon, priority: 10)
+        },
         Case("priority 5", "sent_low_priority", "at priority 5", "nothing about it is urgent", "later") {
             $0.card = card(.riding)
             $0.spending = spending(5, "routine")

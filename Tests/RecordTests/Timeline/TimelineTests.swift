@@ -259,6 +259,28 @@ struct TimelineTests {
         }
     }
 
+    @Test("A phone that joins after an update was sent has it by its start")
+    func lateJoiner() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            try await world.start(to: World.devices("d1", "d2"))
+            try await world.settle()
+            try await world.follow("d1", token: "aa01")
+            try await world.settle()
+            try await world.update(score: 1)
+            try await world.settle()
+            try await world.register("d2", token: "5a02")
+            try await world.settle()
+            try await world.follow("d2", token: "aa02")
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["5a01", "aa01", "5a02"])
+            #expect(try await world.explain("d1").verdict.code == "sent_low_priority")
+            let verdict = try await world.explain("d2").verdict
+            #expect(verdict.code == "current")
+            #expect(verdict.text == "The card has revision 2: its start carried it, or its app reported it.")
+        }
+    }
+
     @Test("A phone on a channel is told of the broadcasts, one with a token is not")
     func channel() async throws {
         try await withWorld(policy: { $0.channelStorage = .none }) { world in
