@@ -77,8 +77,8 @@ struct TableTests {
             )
         }
         let later = Instant(unixSeconds: 1_671_375_601)
-        #expect(key().state(at: time) == "valid")
-        #expect(key(expires: later).state(at: time) == "valid")
+        #expect(key().state(at: time) == "active")
+        #expect(key(expires: later).state(at: time) == "active")
         #expect(key(expires: time).state(at: time) == "expired")
         #expect(key(expires: later, revoked: time).state(at: later) == "revoked")
         let table = Page(items: [key(revoked: time)]).table.text(width: 80)

@@ -5,9 +5,6 @@ import ServiceLifecycle
 import Store
 import Synchronization
 
-/// The answer to a request of a group that would have to wait for somebody else.
-struct StillLocked: Error {}
-
 /// Carries out requests in groups: requests that arrive while groups are under way form the next group.
 ///
 /// A part of a group may have to wait for a lock of another transaction. That part waits separately, and the others

@@ -51,7 +51,7 @@ extension APIKeyResource: Listable, Presentable {
     func state(at time: Instant) -> String {
         if revokedAt != nil { return "revoked" }
         if let expiresAt, expiresAt <= time { return "expired" }
-        return "valid"
+        return "active"
     }
 
     var text: String {
