@@ -61,7 +61,7 @@ struct ReportGroupTests {
             let isStored = Mutex(false)
             let gate = StatementGate { (moment) async throws(PostgresError) in
                 if moment == .afterCommit { isStored.withLock { $0 = true } }
-                if moment == .betweenTransactions, isStored.withLock({ $0 }) { throw PostgresError(.connectionLost) }
+                if moment == .beforeCommit, isStored.withLock({ $0 }) { throw PostgresError(.connectionLost) }
             }
             let dying = world.sibling(behind: gate)
             try await dying.withIntake {
