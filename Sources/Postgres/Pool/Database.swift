@@ -50,11 +50,12 @@ package final class Database: Service, Sendable, CustomStringConvertible {
         failures = Mutex(ConnectFailures(longestPause: configuration.maximumBackOff))
     }
 
-    /// Checks a connection string.
+    /// Checks a connection string, and whether every port that it names is one. libpq finds out only when it connects.
     ///
     /// - Throws: ``PostgresError/Code/malformedURL``.
-    package static func check(url: String) throws(PostgresError) {
-        _ = try settings(url, Configuration())
+    package static func namesPorts(url: String) throws(PostgresError) -> Bool {
+        guard let ports = try settings(url, Configuration())["port"] else { return true }
+        return ports.split(separator: ",").allSatisfy { port in Int(port).map { (1...65535).contains($0) } ?? false }
     }
 
     /// Shares the connections of another database behind a gate. A simulated daemon can stop and start while they stay
