@@ -12,7 +12,8 @@ struct ConnectionRefusal: Equatable {
             words[place - 1].hasSuffix(":") && Self.isSQLState(words[place])
         }
         guard let place else {
-            (message, sqlState) = (text, nil)
+            message = text
+            sqlState = nil
             return
         }
         sqlState = String(words[place].dropLast())
