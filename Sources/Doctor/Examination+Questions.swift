@@ -44,6 +44,7 @@ extension Examination {
             Question(check: "clock") { [try await ClockComparison.read(from: database).check] },
             Question(check: "migrations") { [try await schemaCheck()] },
             Question(check: "partitions") { try await partitionChecks() },
+            Question(check: "daemon_settings") { try await settingChecks() },
             Question(check: "signing_key") { keyChecks() },
             Question(check: "signing_key") { try await missingKeyChecks() },
             Question(check: "credential") { refusalChecks() },

@@ -4,6 +4,7 @@ import ActivityModel
 import Cryptography
 import JSON
 import OrchestratorTestSupport
+import Ownership
 import Postgres
 import ReportTypes
 import TestSupport
@@ -354,6 +355,31 @@ struct ExaminationTests {
             let after = await Self.checks(world).filter { $0.check == "signing_key" && $0.verdict == .broken }
             #expect(after.map(\.subject) == ["\(world.app) (production)"])
             #expect(after.first?.finding.contains("1 activities") == true)
+        }
+    }
+
+    @Test("a setting that daemons have to share and do not is named, and a strange master key is broken")
+    func daemonSettings() async throws {
+        func settings(_ size: String) -> OrchestratorSettings {
+            OrchestratorSettings { $0.shared = ["TALLY_RING_SIZE": size, "TALLY_WEBHOOK_ALLOW": "none"] }
+        }
+        try await withWorld(settings: settings("50000")) { world in
+            try await world.orchestrator.partitions.look()
+            try await world.sibling().orchestrator.partitions.look()
+            let alike = await Self.checks(world)
+            #expect(!alike.contains { $0.check == "daemon_settings" })
+
+            try await world.sibling(settings: settings("100")).orchestrator.partitions.look()
+            let check = try await Self.check("daemon_settings", world)
+            #expect(check.subject == "TALLY_RING_SIZE")
+            #expect(check.verdict == .warning)
+            #expect(check.finding.contains("100, 50000"))
+
+            let stranger = Orchestrator.test(on: world.database, world.recorder, settings: settings("50000"))
+            try await stranger.partitions.look()
+            let checks = await Self.checks(world).filter { $0.check == "daemon_settings" }
+            #expect(checks.map(\.subject) == ["TALLY_MASTER_KEY", "TALLY_RING_SIZE"])
+            #expect(checks.first?.verdict == .broken)
         }
     }
 

@@ -67,6 +67,13 @@ extension DaemonConfiguration {
         try readAPNS(reader)
         webhookCAFile = try Self.trustRoots(reader, .webhookCAFile, check: WebhookTransport.check(caFile:))
         if let list = try reader.text(.webhookAllow) { webhookAllowed = try Self.addressBlocks(list) }
+        orchestrator.shared = [
+            ConfigurationKey.ringSize.name: "\(orchestrator.ringSize)",
+            ConfigurationKey.eventRetention.name: Self.days(orchestrator.eventRetention),
+            ConfigurationKey.activityRetention.name: Self.days(orchestrator.activityRetention),
+            ConfigurationKey.auditRetention.name: Self.days(orchestrator.auditRetention),
+            ConfigurationKey.webhookAllow.name: try reader.text(.webhookAllow) ?? "none",
+        ]
         logLevel = try reader.word(.logLevel) ?? logLevel
         logFormat = try reader.word(.logFormat) ?? logFormat
     }
@@ -213,6 +220,11 @@ extension DaemonConfiguration {
             }
             return .seconds(count * 86_400)
         }
+    }
+
+    /// A time as a setting of ``retention(_:_:default:)``.
+    private static func days(_ time: Duration?) -> String {
+        time.map { "\(Int($0 / .seconds(86_400)))" } ?? "forever"
     }
 
     /// The blocks of a list with commas.
