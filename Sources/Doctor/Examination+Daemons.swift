@@ -30,7 +30,7 @@ extension Examination {
         let keys = values.map { Set($0.split(separator: " ")) }
         let isShared = keys.allSatisfy { some in keys.allSatisfy { !some.isDisjoint(with: $0) } }
         guard !isShared else { return nil }
-        let finding = "Two daemons have no TALLY_MASTER_KEY in common. Each sends only for apps whose signing key it opens."
+        let finding = "Two daemons have no TALLY_MASTER_KEY in common. Each sends only for apps whose keys it opens."
         return DoctorCheck("daemon_settings", of: name, .broken, finding, advice: advice)
     }
 }

@@ -42,7 +42,7 @@ extension Session {
             }
         }
         if failures.isEmpty { failures.append("no time left") }
-        let refusal = refusals.contains(nil) ? nil : refusals.last ?? nil
+        let refusal = refusals.contains(nil) ? nil : refusals.compactMap(\.self).last
         throw LibPQError(.unreachable, message: failures.joined(separator: "; "), refusal: refusal)
     }
 
