@@ -141,7 +141,7 @@ let package = Package(
                 .embedInCode("V0013_sent_with_ring.sql"), .embedInCode("V0014_device_token_states.sql"),
                 .embedInCode("V0015_rejected_device_tokens.sql"), .embedInCode("V0016_signs_of_life.sql"),
                 .embedInCode("V0017_pushes_by_app.sql"), .embedInCode("V0018_spent_units.sql"),
-                .embedInCode("V0019_turns_of_webhooks.sql"),
+                .embedInCode("V0019_turns_of_webhooks.sql"), .embedInCode("V0020_settings_of_daemons.sql"),
             ]
         ),
 
@@ -456,8 +456,8 @@ let package = Package(
             name: "DoctorTests",
             dependencies: [
                 "APITypes", "APNSTransport", "ActivityModel", "Cards", "Cryptography", "DeliveryStore", "Doctor",
-                "JSON", "Orchestrator", "OrchestratorTestSupport", "Postgres", "ReportTypes", "Store", "TestSupport",
-                "Webhooks", metricsTestKit,
+                "JSON", "Orchestrator", "OrchestratorTestSupport", "Ownership", "Postgres", "ReportTypes", "Store",
+                "TestSupport", "Webhooks", metricsTestKit,
             ]
         ),
         .testTarget(

@@ -24,5 +24,6 @@ package enum Schema {
         (17, "pushes_by_app", PackageResources.V0017_pushes_by_app_sql),
         (18, "spent_units", PackageResources.V0018_spent_units_sql),
         (19, "turns_of_webhooks", PackageResources.V0019_turns_of_webhooks_sql),
+        (20, "settings_of_daemons", PackageResources.V0020_settings_of_daemons_sql),
     ]
 }

@@ -31,7 +31,7 @@ package import Store
 package struct DeliveryStore: Sendable {
     let store: Store
     /// Tells the dispatcher of this daemon that there is work.
-    package let wakeUps = WakeUps()
+    package let wakeUps: WakeUps
     /// Finds all kinds of work that are due.
     package let dueWork: DueWork
     /// Leases segments, and stores how far their workers have come.
@@ -48,6 +48,7 @@ package struct DeliveryStore: Sendable {
     package init(store: Store, metrics: any MetricsFactory) {
         let (database, settings) = (store.database, store.settings)
         self.store = store
+        wakeUps = WakeUps(canSend: { [watch = store.masterKeyWatch] in !watch.cannotSend })
         dueWork = DueWork(database: database, settings: settings, logger: store.logger)
         // Twice, so that every other daemon has looked for work meanwhile.
         segments = SegmentStore(

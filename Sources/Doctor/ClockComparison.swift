@@ -35,10 +35,10 @@ struct ClockComparison: Sendable, Hashable {
 
     private static let advice = "Look which of the two machines is wrong, and let both follow NTP."
 
-    /// Asks the database for its time.
+    /// Asks the database for its time, also while all connections of the pool are in use.
     static func read(from database: Database) async throws -> ClockComparison {
         let asked = Instant.wallClock()
-        let rows = try await database.query("SELECT clock_timestamp()", timeout: Examination.patience)
+        let rows = try await database.look("SELECT clock_timestamp()", within: Examination.patience)
         let answered = Instant.wallClock()
         let time = try rows.single(PGTimestamp.self).map { Instant($0) }
         return ClockComparison(asked: asked, answered: answered, database: time ?? asked)

@@ -4,16 +4,6 @@ import ReportTypes
 import Store
 
 extension Examination {
-    /// The database itself: what it is, how it is set, what its disk has to hold, what time it has, which schema.
-    func databaseChecks() async throws -> [DoctorCheck] {
-        var checks = try await DatabaseFacts.read(from: database).checks
-        if installation { checks.append(try await DiskFacts.read(from: database).check) }
-        checks.append(try await ClockComparison.read(from: database).check)
-        checks.append(try await schemaCheck())
-        checks += try await partitionChecks()
-        return checks
-    }
-
     /// Whether the database has refused a write of this daemon within the last minute.
     func writeChecks() -> [DoctorCheck] {
         guard let refusal = database.writes.current() else { return [] }
@@ -30,9 +20,13 @@ extension Examination {
         }
     }
 
-    private func schemaCheck() async throws -> DoctorCheck {
+    /// Whether the schema is one that this daemon can work with.
+    func schemaCheck() async throws -> DoctorCheck {
         do {
             try await Migrator.ofThisVersion().check(database)
+        } catch let error as MigrationError where error.code == .unreachable {
+            if let cause = error.cause { throw cause }
+            throw error
         } catch let error as MigrationError {
             return DoctorCheck("migrations", .broken, "\(error)", advice: Self.advice(for: error))
         }
@@ -55,7 +49,7 @@ extension Examination {
     }
 
     /// Whether today's and tomorrow's rows have partitions of their own.
-    private func partitionChecks() async throws -> [DoctorCheck] {
+    func partitionChecks() async throws -> [DoctorCheck] {
         let rows = try await database.query(
             """
             SELECT t.name,

@@ -60,6 +60,34 @@ extension Examination {
         }
     }
 
+    /// Apps whose work fails because they have no key where they send.
+    func missingKeyChecks() async throws -> [DoctorCheck] {
+        let rows = try await database.query(
+            """
+            SELECT a.bundle_id, a.environment::text, count(DISTINCT a.activity_key)
+            FROM segments AS s JOIN activities AS a USING (activity_key)
+            WHERE s.due_at IS NOT NULL AND s.failures > 0
+              AND (\(app)::text IS NULL OR a.bundle_id = \(app))
+              AND (\(environment)::text IS NULL OR a.environment::text = \(environment))
+              AND NOT EXISTS (
+                  SELECT FROM signing_keys AS k WHERE k.bundle_id = a.bundle_id AND k.environment = a.environment
+              )
+            GROUP BY 1, 2 ORDER BY 1, 2 LIMIT 50
+            """,
+            timeout: Self.patience
+        )
+        return try rows.decoded(as: (String, String, Int64).self).map {
+            (app: String, environment: String, count: Int64) in
+            DoctorCheck(
+                "signing_key",
+                of: "\(app) (\(environment))",
+                .broken,
+                "There is no signing key, and changes of \(count) activities wait for one.",
+                advice: "Register the .p8 file with `tally apps put \(app)`."
+            )
+        }
+    }
+
     private static func check(of key: SigningKeyFacts, _ error: CryptographyError) -> DoctorCheck {
         guard error.code == .authenticationFailed else {
             let finding = "The stored key \(key.keyID) is not a P-256 private key."

@@ -4,14 +4,9 @@ import ReportTypes
 import Store
 
 extension Examination {
-    /// Leases, due work, stamps, halts.
-    func workChecks() async throws -> [DoctorCheck] {
-        try await WorkFacts.read(app: app, from: database).checks + [stampCheck()] + haltChecks()
-    }
-
     /// How many seconds the highest stamp of a running activity is ahead of the database's clock, if more than it may
     /// be (promise 3).
-    private func stampCheck() async throws -> DoctorCheck {
+    func stampCheck() async throws -> DoctorCheck {
         let rows = try await database.query(
             """
             SELECT greatest(coalesce(max(stamp), 0) - floor(extract(epoch FROM clock_timestamp()))::int8, 0)
@@ -28,7 +23,8 @@ extension Examination {
 
     private static let allowedAhead: Int64 = 2
 
-    private func haltChecks() async throws -> [DoctorCheck] {
+    /// Where sending stands still.
+    func haltChecks() async throws -> [DoctorCheck] {
         let rows = try await database.query(
             """
             SELECT bundle_id, environment::text, answers, rejections FROM sending_halts

@@ -38,15 +38,19 @@ package struct LibPQError: Error, Sendable, CustomStringConvertible {
     package let diagnostics: ServerDiagnostics?
     /// A message from libpq or from Tally. For a failed connection attempt it contains host and user, never a password.
     package let message: String?
+    /// The SQLSTATE with which the server refused the connection; with several servers that of the last one, if all did.
+    package let refusal: String?
 
     init(
         _ code: Code,
         message: String? = nil,
         statement: Int? = nil,
-        diagnostics: ServerDiagnostics? = nil
+        diagnostics: ServerDiagnostics? = nil,
+        refusal: String? = nil
     ) {
         self.code = code
         self.message = message
+        self.refusal = refusal
         self.statement = statement
         self.diagnostics = diagnostics
     }

@@ -65,7 +65,13 @@ package final class Orchestrator: Sendable {
         doctor = Doctor(store: store, hosts: sender)
         clock = DatabaseClock(database: database, now: { settings.now() })
         registry = Registry(store: store, clock: clock, wake: { [wakeUps = deliveryStore.wakeUps] in wakeUps.signal() })
-        partitions = PartitionKeeper(database: database, uptime: settings.uptime, logger: logger)
+        let fingerprints = ["TALLY_MASTER_KEY": masterKeys.fingerprints.joined(separator: " ")]
+        partitions = PartitionKeeper(
+            database: database,
+            settings: settings.shared.merging(fingerprints) { $1 },
+            uptime: settings.uptime,
+            logger: logger
+        )
         record = Record(
             store: store,
             settleRestored: { [restored = RestoredEvents(database: database)] in try await restored.settle() }

@@ -8,9 +8,16 @@ struct OwnershipStore: Sendable {
 
     let database: Database
 
-    /// Enters a daemon under a new number. No number is used twice.
-    func enter() async throws -> Int64 {
-        try await database.query("INSERT INTO daemons DEFAULT VALUES RETURNING daemon").single(Int64.self) ?? 0
+    /// Enters a daemon under a new number, with settings by name. No number is used twice.
+    func enter(with settings: [String: String]) async throws -> Int64 {
+        let sorted = settings.sorted { $0.key < $1.key }
+        let rows = try await database.query(
+            """
+            INSERT INTO daemons (settings) VALUES (jsonb_object(\(sorted.map(\.key)), \(sorted.map(\.value))))
+            RETURNING daemon
+            """
+        )
+        return try rows.single(Int64.self) ?? 0
     }
 
     /// Counts a renewal and reads the tables; `nil` if another daemon has deleted this one.

@@ -10,6 +10,8 @@ import Synchronization
 /// Webhooks are shared by it. No push depends on it: the leases of `segments` decide who sends.
 package final class PartitionKeeper: Service, CustomStringConvertible {
     private let store: OwnershipStore
+    /// What the daemon tells of itself when it enters.
+    private let settings: [String: String]
     /// How often it renews.
     private let interval: Duration
     private let uptime: @Sendable () -> Duration
@@ -18,16 +20,19 @@ package final class PartitionKeeper: Service, CustomStringConvertible {
 
     /// - Parameters:
     ///   - database: Where daemons and partitions are written.
+    ///   - settings: What the daemon tells of itself, by name.
     ///   - interval: How often it renews the lease.
     ///   - uptime: The daemon's clock. It only grows.
     ///   - logger: Takes what fails.
     package init(
         database: Database,
+        settings: [String: String] = [:],
         interval: Duration = .milliseconds(500),
         uptime: @escaping @Sendable () -> Duration,
         logger: Logger
     ) {
         store = OwnershipStore(database: database)
+        self.settings = settings
         self.interval = interval
         self.uptime = uptime
         self.logger = logger
@@ -73,7 +78,7 @@ package final class PartitionKeeper: Service, CustomStringConvertible {
     package func look() async throws {
         let sentAt = uptime()
         guard let daemon = ownership.withLock({ $0.daemon }) else {
-            let daemon = try await store.enter()
+            let daemon = try await store.enter(with: settings)
             return ownership.withLock { $0.entered(as: daemon, sentAt: sentAt) }
         }
         guard let look = try await store.renew(daemon) else {

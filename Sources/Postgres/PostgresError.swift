@@ -74,6 +74,13 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible, CustomDe
         self.cause = cause
     }
 
+    /// Whether the server refuses this role, its password or the database: until somebody mends it, it will go on to. A
+    /// server that starts or stops says something else.
+    var isLastingRefusal: Bool {
+        guard code == .unreachable, let sqlState else { return false }
+        return sqlState.hasPrefix("28") || sqlState == "3D000"
+    }
+
     /// Safe for logs.
     package var description: String {
         var text = "postgres: \(code)"

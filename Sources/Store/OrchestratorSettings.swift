@@ -31,6 +31,8 @@ package struct OrchestratorSettings: Sendable {
     package var intakeWait: Duration = .seconds(1)
     /// The share of cards whose apps tell what they see on them, from 0 to 1.
     package var receiptSampling = 0.01
+    /// The settings that have to be the same for all daemons, by their names. Daemons tell them, and the doctor compares.
+    package var shared: [String: String] = [:]
     /// Where in its range a delay before another try falls, from 0 to 1; asked each time.
     package var jitter: @Sendable () -> Double = { .random(in: 0...1) }
     /// How long this daemon has run, by a clock that only goes on; for what is counted within a minute.

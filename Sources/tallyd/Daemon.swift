@@ -65,12 +65,14 @@ struct Daemon: Sendable {
         logger.info("stopped")
     }
 
-    /// Refuses a database that is not migrated or too new. Waits up to 30 s for an unavailable one.
+    /// Refuses a database that is not migrated or too new. Waits up to 30 s for one that is away or
+    /// starts, and not for one that refuses the role.
     private func checkSchema(_ logger: Logger) async throws {
         var pool = Database.Configuration()
         pool.maximumConnections = 1
         pool.acquireTimeout = .seconds(30)
         pool.connectTimeout = .seconds(10)
+        pool.endsAtRefusal = true
         let database = try Database(url: configuration.databaseURL, configuration: pool, logger: logger)
         let result: Result<Void, any Error>
         do {

@@ -4,6 +4,7 @@ import ActivityModel
 import Cryptography
 import JSON
 import OrchestratorTestSupport
+import Ownership
 import Postgres
 import ReportTypes
 import TestSupport
@@ -330,6 +331,87 @@ struct ExaminationTests {
             let mine = await world.orchestrator.examine(DoctorRequest(bundleID: world.app), installation: false)
             #expect(!mine.json.text.contains("other"))
             #expect(!mine.checks.contains { $0.check == "disk" })
+        }
+    }
+
+    @Test("a table that somebody locks fails what reads it and nothing else, and the session that holds it is named")
+    func locked() async throws {
+        try await withWorld { world in
+            let (holder, checks) = try await world.database.withTransaction { connection in
+                _ = try await connection.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+                _ = try await connection.execute("LOCK TABLE activities IN ACCESS EXCLUSIVE MODE")
+                return (connection.processID, await Self.checks(world))
+            }
+            #expect(!checks.contains { $0.check == "database" })
+            let work = try #require(checks.first { $0.check == "due_work" })
+            #expect(work.verdict == .broken)
+            #expect(work.finding.contains("Postgres did not answer within"))
+            let lock = try #require(checks.first { $0.check == "database_locks" })
+            #expect(lock.subject == "process \(holder)")
+            #expect(lock.advice?.contains("pg_terminate_backend(\(holder))") == true)
+            #expect(checks.first { $0.check == "sending" }?.verdict == .ok)
+            #expect(checks.first { $0.check == "signing_key" }?.verdict == .ok)
+            let after = await Self.checks(world)
+            #expect(!after.contains { $0.check == "database_locks" })
+        }
+    }
+
+    @Test("a pool that stays in use is told as such, not as a database that is away")
+    func exhausted() async throws {
+        try await withWorld(connections: 1) { world in
+            var pool = world.database.configuration
+            pool.acquireTimeout = .milliseconds(300)
+            let name = try await world.database.query("SELECT current_database()::text").first(as: String.self)
+            let url = try await TestCluster.shared.url(database: #require(name))
+            let busy = try Database(url: url, configuration: pool, logger: world.orchestrator.logger)
+            let orchestrator = Orchestrator.test(on: busy, Recorder(), settings: OrchestratorSettings())
+            let checks = try await busy.withConnection { _ in
+                await orchestrator.examine(DoctorRequest(), installation: true).checks
+            }
+            await busy.shutDown()
+            let check = try #require(checks.first { $0.check == "database" })
+            #expect(check.finding.hasPrefix("Postgres runs, but"))
+        }
+    }
+
+    @Test("an app whose work fails because it has no signing key is broken")
+    func missingKey() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.settle()
+            try await world.tables.setWork(dueIn: 20)
+            try await world.tables.setFailures(1)
+            let before = await Self.checks(world)
+            #expect(!before.contains { $0.check == "signing_key" && $0.verdict == .broken })
+            try await world.database.execute("DELETE FROM signing_keys")
+            let after = await Self.checks(world).filter { $0.check == "signing_key" && $0.verdict == .broken }
+            #expect(after.map(\.subject) == ["\(world.app) (production)"])
+            #expect(after.first?.finding.contains("1 activities") == true)
+        }
+    }
+
+    @Test("a setting that daemons have to share and do not is named, and a strange master key is broken")
+    func daemonSettings() async throws {
+        func settings(_ size: String) -> OrchestratorSettings {
+            OrchestratorSettings { $0.shared = ["TALLY_RING_SIZE": size, "TALLY_WEBHOOK_ALLOW": "none"] }
+        }
+        try await withWorld(settings: settings("50000")) { world in
+            try await world.orchestrator.partitions.look()
+            try await world.sibling().orchestrator.partitions.look()
+            let alike = await Self.checks(world)
+            #expect(!alike.contains { $0.check == "daemon_settings" })
+
+            try await world.sibling(settings: settings("100")).orchestrator.partitions.look()
+            let check = try await Self.check("daemon_settings", world)
+            #expect(check.subject == "TALLY_RING_SIZE")
+            #expect(check.verdict == .warning)
+            #expect(check.finding.contains("100, 50000"))
+
+            let stranger = Orchestrator.test(on: world.database, world.recorder, settings: settings("50000"))
+            try await stranger.partitions.look()
+            let checks = await Self.checks(world).filter { $0.check == "daemon_settings" }
+            #expect(checks.map(\.subject) == ["TALLY_MASTER_KEY", "TALLY_RING_SIZE"])
+            #expect(checks.first?.verdict == .broken)
         }
     }
 

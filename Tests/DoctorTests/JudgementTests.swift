@@ -57,6 +57,16 @@ struct JudgementTests {
         #expect(both.advice?.contains("Set fsync to on") == true && both.advice?.contains(words) == true)
     }
 
+    @Test(
+        "while the master key is replaced, daemons need only one in common",
+        arguments: [
+            (["new old", "old"], true), (["new old", "old", "new"], false), (["a", "b"], false), (["a"], true),
+        ]
+    )
+    func masterKeys(values: [String], isFine: Bool) {
+        #expect((Examination.check(of: "TALLY_MASTER_KEY", values) == nil) == isFine)
+    }
+
     @Test("an old server and one without connections left are worth a warning, a standby is broken")
     func server() {
         var facts = Self.healthy

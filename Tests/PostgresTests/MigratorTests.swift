@@ -66,6 +66,19 @@ struct MigratorTests {
         }
     }
 
+    @Test("One that finds its own parts there says that the rows of the migrations are wrong")
+    func doneBefore() async throws {
+        let step = try migration(1, "CREATE TABLE a (n int);")
+        try await withDatabase { database in
+            _ = try await migrator(step).migrate(database)
+            try await database.execute("DELETE FROM schema_migrations")
+            let error = await #expect(throws: MigrationError.self) { try await migrator(step).migrate(database) }
+            #expect(error?.code == .failed)
+            #expect(error?.message.contains("is there already") == true)
+            #expect(error?.message.contains("schema_migrations") == true)
+        }
+    }
+
     @Test("A migration cannot commit behind the migrator's back")
     func commitInside() async throws {
         let sly = try migration(1, "CREATE TABLE a (n int); COMMIT;")

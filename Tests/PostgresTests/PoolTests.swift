@@ -1,9 +1,10 @@
 import LocalPostgres
-import Postgres
 import ServiceLifecycle
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import Postgres
 
 @Suite("The pool against a server", .timeLimit(.minutes(3)))
 struct PoolTests {
@@ -127,6 +128,56 @@ struct PoolTests {
         }
     }
 
+    @Test("While the whole pool is in use, one can still look how the database is")
+    func look() async throws {
+        try await withDatabase(configuration: configuration { $0.maximumConnections = 1 }) { database in
+            try await database.withConnection { connection in
+                let own = connection.processID
+                let looked = try await database.look("SELECT pg_backend_pid()", within: .seconds(30)).first(
+                    as: Int32.self
+                )
+                #expect(looked != nil && looked != own)
+                #expect(database.statistics.connections == 1)
+            }
+            await database.shutDown()
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.look("SELECT 1", within: .seconds(30))
+            }
+            #expect(error?.code == .closed)
+        }
+    }
+
+    @Test("Who does not wait for a database that the server does not have is told at once; others wait")
+    func lastingRefusal() async throws {
+        let database = try Database(
+            url: try await TestCluster.shared.url(database: "absent"),
+            configuration: configuration {
+                $0.endsAtRefusal = true
+                $0.acquireTimeout = .seconds(170)
+            }
+        )
+        let began = ContinuousClock.now
+        let error = await #expect(throws: PostgresError.self) { try await database.query("SELECT 1") }
+        #expect(error?.code == .unreachable)
+        #expect(error?.sqlState == "3D000")
+        #expect(error?.message?.contains("\"absent\" does not exist") == true)
+        #expect(error?.message?.contains("LOCATION") == false)
+        #expect(began.duration(to: .now) < .seconds(120))
+        #expect(database.statistics.connections == 0)
+    }
+
+    @Test(
+        "Only a refusal that time does not mend is one",
+        arguments: [
+            ("28P01", true), ("28000", true), ("3D000", true), ("57P03", false), ("53300", false), (nil, false),
+        ]
+            as [(String?, Bool)]
+    )
+    func refusals(state: String?, isLasting: Bool) {
+        #expect(PostgresError(.unreachable, sqlState: state).isLastingRefusal == isLasting)
+        #expect(!PostgresError(.server, sqlState: state).isLastingRefusal)
+    }
+
     @Test("A server that is not there is an error within the deadline, with the reason")
     func unreachable() async throws {
         let database = try Database(
@@ -204,6 +255,20 @@ struct PoolTests {
             ])
             #expect(try rows.map { try $0.first(as: String.self) } == ["9s", "1s", "tally", "UTF8", "off", "off", "0"])
         }
+    }
+
+    @Test("Time limits of the role or the database do not end Tally's statements: each has a deadline of its own")
+    func limitsOfTheRole() async throws {
+        let limits = ["statement_timeout", "lock_timeout", "idle_session_timeout"].map { "-c%20\($0)%3D7s" }
+        let database = try Database(
+            url: try await TestCluster.shared.url() + "?options=" + limits.joined(separator: "%20"),
+            configuration: configuration { _ in }
+        )
+        let rows = try await database.pipeline([
+            "SHOW statement_timeout", "SHOW lock_timeout", "SHOW idle_session_timeout",
+        ])
+        #expect(try rows.map { try $0.first(as: String.self) } == ["0", "0", "0"])
+        await database.shutDown()
     }
 
     @Test("The server ends a transaction in which nothing happens, so that its locks are free")

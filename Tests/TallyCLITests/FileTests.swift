@@ -75,7 +75,7 @@ struct NarrowTests {
         let table = Page(items: [key]).table
         let lines = table.text(width: 80).split(separator: "\n")
         #expect(lines.allSatisfy { $0.count <= 80 })
-        #expect(lines.last?.hasPrefix("nnnn") == true && lines.last?.contains("n…  read    valid") == true)
+        #expect(lines.last?.hasPrefix("nnnn") == true && lines.last?.contains("n…  read    active") == true)
         #expect(table.text(width: 60).contains(String(repeating: "n", count: 11) + "…"))
         #expect(table.text(width: nil).contains(name))
     }

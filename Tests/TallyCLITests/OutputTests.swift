@@ -433,6 +433,8 @@ struct ErrorReportTests {
                   → Is tallyd running there? The address comes from --url, TALLY_URL or the profile.
                 """
         )
+        let slow = try #require(ErrorReport(ClientError(code: .timedOut, detail: "http://h did not answer in time")))
+        #expect(slow.text.contains("`tally doctor` says what it waits for"))
     }
 
     @Test("a missing scope is named")

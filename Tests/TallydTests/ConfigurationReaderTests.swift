@@ -194,6 +194,48 @@ struct ConfigurationReaderTests {
         }
     }
 
+    @Test("What no machine is called and no address is, is refused; so is a port that no server has")
+    func places() async {
+        for name in ["TALLY_HTTP_HOST", "TALLY_PHONES_HOST", "TALLY_METRICS_HOST"] {
+            var settings = ["TALLY_PHONES_PORT": "8081", "TALLY_METRICS_PORT": "8082"]
+            for host in ["999.1.1.1", "http://a", "a b", "10.0.0.1:80", "*", "::g"] {
+                settings[name] = host
+                let refusal = await Self.refusal(settings)
+                #expect(refusal == "\(name): is neither an address nor the name of a machine", "\(host)")
+            }
+            for host in ["127.0.0.1", "0.0.0.0", "::", "::1", "fe80::1%eth0", "localhost", "tally-1.example.test"] {
+                settings[name] = host
+                let refusal = await Self.refusal(settings)
+                #expect(refusal == nil, "\(host)")
+            }
+        }
+        for port in ["99999", "0", "x"] {
+            for url in ["postgres://tally@localhost:\(port)/tally", "host=a,b port=5432,\(port) user=tally"] {
+                let refusal = await Self.refusal(["TALLY_DATABASE_URL": url])
+                #expect(refusal == "TALLY_DATABASE_URL: names a port that is not a number from 1 to 65535", "\(url)")
+            }
+        }
+        for url in ["postgres://tally@a:1,b:65535/tally", "postgres://tally@localhost/tally", "postgres:///tally"] {
+            let refusal = await Self.refusal(["TALLY_DATABASE_URL": url])
+            #expect(refusal == nil, "\(url)")
+        }
+    }
+
+    @Test("What daemons have to share is told by the names of the settings, and in their words")
+    func shared() async throws {
+        let settings = [
+            "TALLY_DATABASE_URL": "postgres:///tally", "TALLY_MASTER_KEY": Self.key, "TALLY_RING_SIZE": "100",
+            "TALLY_ACTIVITY_RETENTION_DAYS": "forever", "TALLY_WEBHOOK_ALLOW": "10.0.0.0/8",
+        ]
+        let reader = try await ConfigurationReader(file: nil, environment: settings)
+        let shared = try DaemonConfiguration(reader).orchestrator.shared
+        let expected = [
+            "TALLY_RING_SIZE": "100", "TALLY_EVENT_RETENTION_DAYS": "7", "TALLY_ACTIVITY_RETENTION_DAYS": "forever",
+            "TALLY_AUDIT_RETENTION_DAYS": "400", "TALLY_WEBHOOK_ALLOW": "10.0.0.0/8",
+        ]
+        #expect(shared == expected)
+    }
+
     @Test("Two listeners at one address have different ports")
     func ports() async {
         let phones = await Self.refusal(["TALLY_PHONES_PORT": "8080"])

@@ -109,6 +109,36 @@ struct WebhookDeliveryTests {
         }
     }
 
+    @Test("The first of several failures in a row is logged, with its reason")
+    func failureInLog() async throws {
+        try await withWorld { world in
+            let lines = LogLines()
+            let receiver = WebhookReceiver()
+            let daemon = Orchestrator(
+                database: world.database,
+                sender: world.recorder,
+                masterKeys: world.orchestrator.masterKeys,
+                settings: OrchestratorSettings(),
+                logger: lines.logger
+            )
+            try await put(world)
+            try await change(world, 0...1)
+            receiver.answer(.failed("the address is not allowed"), .failed("the address is not allowed"))
+            for _ in 1...2 {
+                let worker = WebhookWorker(
+                    webhooks: daemon.webhookRoom,
+                    sender: receiver,
+                    key: try await key(world),
+                    patience: .zero
+                )
+                try await worker.run()
+                try await passPause(world)
+            }
+            #expect(receiver.posts.count == 2)
+            #expect(lines.all.count { $0.contains("the address is not allowed") } == 1)
+        }
+    }
+
     @Test("A daemon that dies after the answer leaves the message to another, which repeats it with its id")
     func crash() async throws {
         try await withWorld { world in

@@ -55,9 +55,10 @@ struct PushQueue: Service, CustomStringConvertible {
         }
     }
 
-    /// Takes what is due, up to one batch, and nothing of `silentApps`.
+    /// Takes what is due, up to one batch, and nothing of `silentApps`. Nothing at all if this daemon can sign nothing.
     func claim(in environment: APNSEnvironment, except silentApps: [BundleID] = []) async throws -> [QueuedPush] {
-        try await QueuedPush.claim(
+        guard !room.store.masterKeyWatch.cannotSend else { return [] }
+        return try await QueuedPush.claim(
             Self.batchSize,
             in: environment,
             except: silentApps,

@@ -88,10 +88,11 @@ struct Dispatcher: Service, CustomStringConvertible {
         wakeUps.signalAll()
     }
 
-    /// Nil if the database does not answer; ``DueWork`` reports due work again.
+    /// Nil if the database does not answer, or this daemon can sign nothing; ``DueWork`` reports due work again.
     private func claim(atMost limit: Int, takesFurtherRing: Bool) async -> [SegmentLease]? {
         do {
             try await room.segments.takeAnnouncements()
+            guard !room.store.masterKeyWatch.cannotSend else { return nil }
             return try await room.segments.claim(limit: limit, takesFurtherRing: takesFurtherRing)
         } catch {
             room.logger.failed("cannot look for work", error)

@@ -51,10 +51,16 @@ extension DeliveryStore {
     /// Warnings for operators while the daemon works. They go to `/health/ready`, which anybody may read, so they name
     /// no app.
     ///
-    /// Over within 3 seconds: probes of load balancers wait little longer.
+    /// Over within 3 seconds: probes of load balancers wait little longer. All connections of the pool may be in use.
+    ///
+    /// - Throws: What keeps this daemon from its work, also that the database is read-only.
     package func warnings() async throws -> [String] {
-        let rows = try await database.query("SELECT count(*) FROM sending_halts", within: .seconds(3))
-        let halts = try rows.single(Int64.self) ?? 0
+        let rows = try await database.look(
+            "SELECT count(*), current_setting('transaction_read_only') = 'on' FROM sending_halts",
+            within: .seconds(3)
+        )
+        let (halts, isReadOnly) = try rows.first(as: (Int64, Bool).self) ?? (0, false)
+        if isReadOnly { throw PostgresError(.server, sqlState: "25006") }
         let halted = """
             Sending is halted for \(halts) \(halts == 1 ? "environment of an app" : "environments of apps"): too many answers \
             were rejections of tokens. 'tally doctor' says which.

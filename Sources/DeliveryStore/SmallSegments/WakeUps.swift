@@ -25,11 +25,17 @@ package final class WakeUps: Sendable {
     }
 
     private let state = Mutex(State())
+    /// Whether this daemon can send what is handed over.
+    private let canSend: @Sendable () -> Bool
     private let own = WakeUps.makeSignal()
     private let others = WakeUps.makeSignal()
 
     private static func makeSignal() -> (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation) {
         AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    init(canSend: @escaping @Sendable () -> Bool = { true }) {
+        self.canSend = canSend
     }
 
     // MARK: For those who make work
@@ -48,7 +54,8 @@ package final class WakeUps: Sendable {
 
     /// Reserves room for rings to lease and hand over, and returns for how many. Give it back after the hand-over.
     package func reserve(_ count: Int) -> Int {
-        state.withLock { state in
+        guard canSend() else { return 0 }
+        return state.withLock { state in
             let granted = min(count, state.room)
             state.reserved += granted
             return granted

@@ -1,4 +1,5 @@
 import JSON
+import Store
 
 /// Whether the daemon can do its work, for `/health/ready`.
 struct Readiness: Hashable {
@@ -12,12 +13,12 @@ struct Readiness: Hashable {
         self.warnings = warnings
     }
 
-    /// Asks the service. It is not ready while its database is unavailable.
+    /// Asks the service. It is not ready while its database is unavailable or read-only.
     init(of service: any TallyService) async {
         do {
             self.init(isReady: true, warnings: try await service.deliveryStore.warnings())
         } catch {
-            self.init(isReady: false, warnings: ["The database cannot be reached."])
+            self.init(isReady: false, warnings: [Store.obstacle(error)])
         }
     }
 

@@ -30,7 +30,12 @@ final class ConnectionHandle: @unchecked Sendable {
         unsafe self.raw = raw
         // By default libpq writes the server's notices to standard error.
         _ = unsafe PQsetNoticeReceiver(raw, { _, _ in }, nil)
+        // So that the message of a refused connection has the SQLSTATE: libpq tells it in no other way.
+        _ = unsafe PQsetErrorVerbosity(raw, PQERRORS_VERBOSE)
     }
+
+    /// Once it is connected: messages as usual.
+    func saysLess() { _ = unsafe PQsetErrorVerbosity(raw, PQERRORS_DEFAULT) }
 
     deinit { unsafe PQfinish(raw) }
 

@@ -16,13 +16,17 @@ extension Session {
         lookUp: @escaping HostAddresses.LookUp = HostAddresses.system
     ) async throws(LibPQError) -> Session {
         var failures: [String] = []
+        var refusals: [String?] = []
         // The remaining attempts, in order. A name is resolved just before its attempt.
         var rest = settings.attempts.map { attempt in
             (parameters: attempt, name: settings.hasAddressesElsewhere ? nil : HostAddresses.name(in: attempt))
         }[...]
         while let (parameters, name) = rest.popFirst() {
             let limit = min(deadline, ContinuousClock.now + attemptTimeout)
-            guard limit > ContinuousClock.now else { break }
+            guard limit > ContinuousClock.now else {
+                refusals.append(nil)
+                break
+            }
             do {
                 if let name {
                     let addresses = try await BlockingCalls.run(until: limit) { lookUp(name) }
@@ -34,10 +38,12 @@ extension Session {
             } catch {
                 if error.code == .cancelled { throw error }
                 failures.append(words(of: error, for: parameters))
+                refusals.append(error.refusal)
             }
         }
         if failures.isEmpty { failures.append("no time left") }
-        throw LibPQError(.unreachable, message: failures.joined(separator: "; "))
+        let refusal = refusals.contains(nil) ? nil : refusals.compactMap(\.self).last
+        throw LibPQError(.unreachable, message: failures.joined(separator: "; "), refusal: refusal)
     }
 
     private static func connect(
@@ -54,8 +60,12 @@ extension Session {
         while true {
             try await wait(connection, interest, on: loop, until: deadline)
             switch try await BlockingCalls.run(until: deadline, { connection.poll() }) {
-            case .ready: return connection
-            case .failed: throw LibPQError(.unreachable, message: connection.errorMessage)
+            case .ready:
+                connection.saysLess()
+                return connection
+            case .failed:
+                let refusal = ConnectionRefusal(message: connection.errorMessage)
+                throw LibPQError(.unreachable, message: refusal.message, refusal: refusal.sqlState)
             case .reading: interest = .read
             case .writing: interest = .write
             }

@@ -113,7 +113,13 @@ package struct Migrator: Sendable {
             let message = "the database that TALLY_DATABASE_URL names did not answer"
             return MigrationError(.unreachable, message, cause: cause)
         }
-        return MigrationError(.failed, "migration \(migration.number) (\(migration.name)) failed", cause: cause)
+        // Column, table, object or function: what it makes is there.
+        let isThere = ["42701", "42P07", "42710", "42723"].contains(cause?.sqlState)
+        let words =
+            isThere
+            ? "failed, because a part of it is there already: the rows of schema_migrations are not those of this database. "
+                + "Restore a backup" : "failed"
+        return MigrationError(.failed, "migration \(migration.number) (\(migration.name)) \(words)", cause: cause)
     }
 
     private func reporting<R>(_ body: () async throws -> R) async throws(MigrationError) -> R {

@@ -20,6 +20,9 @@ extension Database {
         package var keepAliveInterval = Duration.seconds(30)
         /// The longest pause between attempts to reach an unavailable server; default 2 s.
         package var maximumBackOff = Duration.seconds(2)
+        /// Whether nobody waits for a server that refuses the role, the password or the database; default false. Only time
+        /// mends that a server is away or starts.
+        package var endsAtRefusal = false
         /// How long a shutdown waits for loans; default 10 s.
         package var shutdownTimeout = Duration.seconds(10)
         /// The maximum number of prepared statements per connection; default 500.
@@ -33,6 +36,11 @@ extension Database {
 
         /// The settings of each new connection.
         func sessionSettings(serverVersion: Int) -> [Statement] {
+            // Every statement has a deadline here, and its caller knows what is unknown after it. A shorter limit, set for
+            // the role, would refuse work that Tally waits for.
+            var limits = ["statement_timeout", "lock_timeout"]
+            if serverVersion >= 140_000 { limits.append("idle_session_timeout") }
+            if serverVersion >= 170_000 { limits.append("transaction_timeout") }
             var settings: [(name: String, value: Duration)] = []
             if let idleInTransactionTimeout {
                 settings.append(("idle_in_transaction_session_timeout", idleInTransactionTimeout))
@@ -45,7 +53,8 @@ extension Database {
             // plan to read all of it. It keeps such plans, also when the table has grown.
             // Parallel workers need shared memory, of which a container has little.
             let planning = [("enable_seqscan", "off"), ("jit", "off"), ("max_parallel_workers_per_gather", "0")]
-            return (times + planning).map { name, value in
+            let unlimited = limits.map { ($0, "0") }
+            return (unlimited + times + planning).map { name, value in
                 let query: Query = "SELECT set_config(\(name), \(value), false)"
                 return query.statement
             }

@@ -20,10 +20,16 @@ extension Database {
     /// ``Configuration/shutdownTimeout``. ``run()`` calls it at its end.
     package func shutDown() async {
         pool.shutDown()
+        reserve.shutDown()
         await pool.drain(timeout: configuration.shutdownTimeout)
+        await reserve.drain(timeout: configuration.shutdownTimeout)
     }
 
     private func keepAlive() async {
+        for pool in [pool, reserve] { await keepAlive(pool) }
+    }
+
+    private func keepAlive(_ pool: Pool) async {
         let limit = ContinuousClock.now - configuration.keepAliveInterval
         while let session = pool.takeIdle(since: limit) {
             let deadline = ContinuousClock.now + configuration.connectTimeout

@@ -14,9 +14,13 @@ package final class Database: Service, Sendable, CustomStringConvertible {
     let loop: EventLoop
     let logger: Logger
     let pool: Pool
+    /// Connections for looks at the daemon's health (``look(_:within:)``): those of the pool may all be in use.
+    let reserve: Pool
     /// Whether the server refuses to write.
     package let writes: WriteRefusals
     private let gate: StatementGate?
+    /// One for probes, and one for who looks beside them.
+    private static let reserved = 2
     private let failures: Mutex<ConnectFailures>
 
     /// Parses a connection string, without connecting.
@@ -40,16 +44,18 @@ package final class Database: Service, Sendable, CustomStringConvertible {
         settings = try Self.settings(url, configuration)
         if let loop { self.loop = loop } else { self.loop = try SharedLoop.get() }
         pool = Pool(maximum: configuration.maximumConnections, loop: self.loop)
+        reserve = Pool(maximum: Self.reserved, loop: self.loop)
         writes = WriteRefusals()
         gate = nil
         failures = Mutex(ConnectFailures(longestPause: configuration.maximumBackOff))
     }
 
-    /// Checks a connection string.
+    /// Checks a connection string, and whether every port that it names is one. libpq finds out only when it connects.
     ///
     /// - Throws: ``PostgresError/Code/malformedURL``.
-    package static func check(url: String) throws(PostgresError) {
-        _ = try settings(url, Configuration())
+    package static func namesPorts(url: String) throws(PostgresError) -> Bool {
+        guard let ports = try settings(url, Configuration())["port"] else { return true }
+        return ports.split(separator: ",").allSatisfy { port in Int(port).map { (1...65535).contains($0) } ?? false }
     }
 
     /// Shares the connections of another database behind a gate. A simulated daemon can stop and start while they stay
@@ -62,6 +68,7 @@ package final class Database: Service, Sendable, CustomStringConvertible {
         loop = other.loop
         logger = other.logger
         pool = other.pool
+        reserve = other.reserve
         writes = other.writes
         self.gate = gate
         failures = Mutex(ConnectFailures(longestPause: configuration.maximumBackOff))
@@ -122,24 +129,37 @@ package final class Database: Service, Sendable, CustomStringConvertible {
         return try await connection.query(query, timeout: ContinuousClock.now.duration(to: deadline))
     }
 
+    /// The same on a connection that nothing else uses. So it tells how the database is, also while all connections of
+    /// the pool wait for a lock.
+    package func look(_ query: Query, within limit: Duration) async throws(PostgresError) -> Rows {
+        let deadline = ContinuousClock.now + limit
+        let connection = try await lend(from: reserve, until: deadline)
+        defer { takeBack(connection, to: reserve) }
+        return try await connection.query(query, timeout: ContinuousClock.now.duration(to: deadline))
+    }
+
     private func lend(until end: ContinuousClock.Instant? = nil) async throws(PostgresError) -> PostgresConnection {
         let began = ContinuousClock.now
         defer { configuration.waited?(began.duration(to: .now)) }
         let latest = began + configuration.acquireTimeout
-        let deadline = end.map { min($0, latest) } ?? latest
+        return try await lend(from: pool, until: end.map { min($0, latest) } ?? latest)
+    }
+
+    private func lend(
+        from pool: Pool,
+        until deadline: ContinuousClock.Instant
+    ) async throws(PostgresError) -> PostgresConnection {
         switch await pool.acquire(until: deadline) {
         case .session(let session) where session.isAlive():
             return loan(session)
         case .session, .slot:
             // The server closed this connection while it was idle, so a new one replaces it.
-            return loan(try await fillSlot(until: deadline))
+            return loan(try await fillSlot(of: pool, until: deadline))
         case .closed: throw PostgresError(.closed)
         case .cancelled: throw PostgresError(.cancelled)
         case .timedOut:
-            throw PostgresError(
-                .poolExhausted,
-                message: "all \(configuration.maximumConnections) connections stayed in use"
-            )
+            let count = pool === reserve ? Self.reserved : configuration.maximumConnections
+            throw PostgresError(.poolExhausted, message: "all \(count) connections stayed in use")
         }
     }
 
@@ -147,7 +167,9 @@ package final class Database: Service, Sendable, CustomStringConvertible {
         PostgresConnection(session, statementTimeout: configuration.statementTimeout, gate: gate)
     }
 
-    private func takeBack(_ connection: PostgresConnection) {
+    private func takeBack(_ connection: PostgresConnection) { takeBack(connection, to: pool) }
+
+    private func takeBack(_ connection: PostgresConnection, to pool: Pool) {
         let session = connection.session
         let isReadOnly = session.takeFailure().map { writes.saw($0) } ?? false
         switch connection.end() {
@@ -162,7 +184,10 @@ package final class Database: Service, Sendable, CustomStringConvertible {
     // MARK: Making connections
 
     /// Opens a connection for a slot, with retries until the deadline. Gives up the slot if all attempts fail.
-    private func fillSlot(until deadline: ContinuousClock.Instant) async throws(PostgresError) -> Session {
+    private func fillSlot(
+        of pool: Pool,
+        until deadline: ContinuousClock.Instant
+    ) async throws(PostgresError) -> Session {
         var last: PostgresError?
         do throws(PostgresError) {
             while true {
@@ -174,6 +199,7 @@ package final class Database: Service, Sendable, CustomStringConvertible {
                 } catch {
                     guard error.code == .unreachable else { throw error }
                     missed(error)
+                    if configuration.endsAtRefusal, error.isLastingRefusal { throw error }
                     // An attempt that the deadline cut short has a less useful error than the one before.
                     if last == nil || ContinuousClock.now < deadline { last = error }
                 }
@@ -217,7 +243,12 @@ package final class Database: Service, Sendable, CustomStringConvertible {
         } catch {
             // Whatever failed here, no statement of the caller was sent.
             if error.code == .cancelled { throw PostgresError(error) }
-            throw PostgresError(.unreachable, message: PostgresError(error).message, cause: error)
+            throw PostgresError(
+                .unreachable,
+                message: PostgresError(error).message,
+                sqlState: error.refusal,
+                cause: error
+            )
         }
     }
 

@@ -162,8 +162,23 @@ struct CardVerdict {
             )
         }
         if let heldBack { return heldBack }
+        if let refusedForNow { return refusedForNow }
         let has = card.sentRevision > 0 ? " It was last sent revision \(card.sentRevision)." : ""
         return Verdict("pending", "\(newestWords) is about to be sent to this phone.\(has)")
+    }
+
+    /// Set if the last push to this phone has come to nothing, and no later one was accepted: its whole ring waits, and is
+    /// tried again.
+    private var refusedForNow: Verdict? {
+        guard let push = story.lastPush, let outcome = push.outcome, let revision = push.revision,
+            revision > card.sentRevision, [.retry, .credential, .unknown, .notSent].contains(outcome)
+        else { return nil }
+        let words = push.words.isEmpty ? "no answer" : push.words
+        return Verdict(
+            "retrying",
+            "\(newestWords) has not reached APNs yet. The last try, at \(push.at) with revision \(revision), came to nothing: "
+                + "\(words). It is tried again, with growing pauses."
+        )
     }
 
     /// Nil if the newest revision waits for no other.

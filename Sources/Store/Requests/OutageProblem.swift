@@ -23,6 +23,19 @@ extension Store {
         }
     }
 
+    /// What keeps a daemon from its work, in a sentence for operators.
+    package static func obstacle(_ error: any Error) -> String {
+        guard let error = error as? PostgresError else { return "The database cannot be reached." }
+        switch error.code {
+        case .poolExhausted, .timedOut: return "The database did not answer in time. 'tally doctor' says what to do."
+        case .server:
+            let refusal = error.sqlState.flatMap { WriteRefusals.Refusal(sqlState: $0) }
+            let words = refusal?.meaning ?? "The database could not carry out a statement."
+            return "\(words) 'tally doctor' says what to do."
+        default: return "The database cannot be reached."
+        }
+    }
+
     /// Whether a SQLSTATE says that the same statement may succeed later (PostgreSQL, appendix A).
     private static func isPassing(sqlState: String) -> Bool {
         switch sqlState {

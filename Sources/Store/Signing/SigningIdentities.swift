@@ -16,6 +16,17 @@ package struct SigningKeyMissing: Error, CustomStringConvertible {
     package var description: String { "app \(bundleID) has no signing key for \(environment.rawValue)" }
 }
 
+/// The key of an app and environment is there, but sealed with another master key.
+package struct SigningKeyClosed: Error, CustomStringConvertible {
+    let bundleID: BundleID
+    let environment: APNSEnvironment
+    let keyID: String
+
+    package var description: String {
+        "key \(keyID) of app \(bundleID) (\(environment.rawValue)) does not open with this daemon's TALLY_MASTER_KEY"
+    }
+}
+
 /// The signing keys that pushes are made with, opened once; what is stored is believed for a few seconds.
 ///
 /// A key that an operator replaces is in use within the cache's lifetime, without a restart.
@@ -45,7 +56,7 @@ package final class SigningIdentities: Sendable {
         keys = ExpiringCache(lifetime: .seconds(5), limit: 1_000, now: now)
     }
 
-    /// - Throws: ``SigningKeyMissing``; `CryptographyError` if the master key is not the one it was sealed with.
+    /// - Throws: ``SigningKeyMissing``; ``SigningKeyClosed``; `CryptographyError` if what was stored is no key.
     package func identity(of bundleID: BundleID, _ environment: APNSEnvironment) async throws -> SigningIdentity {
         let key = Key(bundleID: bundleID, environment: environment)
         let generation = keys.generation
@@ -74,7 +85,7 @@ package final class SigningIdentities: Sendable {
             if let known, known.sealed == sealed {
                 known.identity.privateKey
             } else {
-                try SecretSeal.signingKey(bundleID, environment).openKey(sealed, under: masterKeys)
+                try open(sealed, of: key, keyID)
             }
         let identity = SigningIdentity(
             teamID: TeamID(stored: team),
@@ -82,5 +93,14 @@ package final class SigningIdentities: Sendable {
             privateKey: privateKey
         )
         return OpenedKey(sealed: sealed, identity: identity)
+    }
+
+    private func open(_ sealed: [UInt8], of key: Key, _ keyID: String) throws -> P256PrivateKey {
+        do throws(CryptographyError) {
+            return try SecretSeal.signingKey(key.bundleID, key.environment).openKey(sealed, under: masterKeys)
+        } catch {
+            guard error.code == .authenticationFailed else { throw error }
+            throw SigningKeyClosed(bundleID: key.bundleID, environment: key.environment, keyID: keyID)
+        }
     }
 }

@@ -44,6 +44,13 @@ struct WebhookWorker: Sendable {
                 guard try await move(&webhook, to: place, at: last.at, delivered: true, next) else { return }
             case .retry(let pause, let error):
                 count("failed")
+                // The first of a row: a daemon whose settings allow less than those of the others fails alone.
+                if webhook.failures == 0 {
+                    webhooks.store.logger.warning(
+                        "a request to a webhook failed",
+                        metadata: ["app": "\(webhook.app)", "webhook": "\(webhook.id)", "error": "\(error)"]
+                    )
+                }
                 return try await webhooks.rows.postpone(webhook, by: pause, error: error)
             case .pause(let reason, let error):
                 count("failed")

@@ -72,7 +72,11 @@ struct ErrorReport: Equatable {
             }
         let code = isConnection ? "no_connection" : error.code.description
         self.init(code: code, detail: error.detail, exitCode: exitCode)
-        if isConnection || error.code == .badAnswer {
+        if error.code == .timedOut {
+            advice =
+                "If tallyd runs there, `tally doctor` says what it waits for. The address comes from --url, TALLY_URL or "
+                + "the profile."
+        } else if isConnection || error.code == .badAnswer {
             advice = "Is tallyd running there? The address comes from --url, TALLY_URL or the profile."
         } else if error.code == .untrusted {
             advice = "If its certificate is signed by an authority of your own, name that with --ca-file."

@@ -3,6 +3,7 @@ import ActivityModel
 import Configuration
 import Cryptography
 import Foundation
+import Glibc
 import HTTP2Engine
 import HTTPAPI
 import Logging
@@ -52,8 +53,10 @@ extension DaemonConfiguration {
             masterKeys: try Self.masterKeys(try reader.required(.masterKey))
         )
         do {
-            try Database.check(url: databaseURL)
-        } catch {
+            guard try Database.namesPorts(url: databaseURL) else {
+                throw ConfigurationKey.databaseURL.refused("names a port that is not a number from 1 to 65535")
+            }
+        } catch is PostgresError {
             throw ConfigurationKey.databaseURL.refused(
                 "is neither a postgres:// URL nor keyword=value pairs that libpq knows"
             )
@@ -64,12 +67,19 @@ extension DaemonConfiguration {
         try readAPNS(reader)
         webhookCAFile = try Self.trustRoots(reader, .webhookCAFile, check: WebhookTransport.check(caFile:))
         if let list = try reader.text(.webhookAllow) { webhookAllowed = try Self.addressBlocks(list) }
+        orchestrator.shared = [
+            ConfigurationKey.ringSize.name: "\(orchestrator.ringSize)",
+            ConfigurationKey.eventRetention.name: Self.days(orchestrator.eventRetention),
+            ConfigurationKey.activityRetention.name: Self.days(orchestrator.activityRetention),
+            ConfigurationKey.auditRetention.name: Self.days(orchestrator.auditRetention),
+            ConfigurationKey.webhookAllow.name: try reader.text(.webhookAllow) ?? "none",
+        ]
         logLevel = try reader.word(.logLevel) ?? logLevel
         logFormat = try reader.word(.logFormat) ?? logFormat
     }
 
     private mutating func readHTTP(_ reader: ConfigurationReader) throws {
-        http.host = try reader.text(.httpHost) ?? http.host
+        http.host = try Self.host(reader, .httpHost) ?? http.host
         http.port = try reader.integer(.httpPort, in: 0...65535) ?? http.port
         http.phonesListener = try Self.listener(reader, host: .phonesHost, port: .phonesPort)
         http.metricsListener = try Self.listener(reader, host: .metricsHost, port: .metricsPort)
@@ -160,13 +170,33 @@ extension DaemonConfiguration {
         host == other || host == "::" || (host == "0.0.0.0" && !other.contains(":"))
     }
 
+    /// Refuses what is neither an address nor a name, such as `999.1.1.1`.
+    private static func host(
+        _ reader: ConfigurationReader,
+        _ key: ConfigurationKey
+    ) throws(ConfigurationError) -> String? {
+        guard let host = try reader.text(key) else { return nil }
+        var octets = in6_addr()  // room for an address of either kind
+        // After a percent sign stands the interface.
+        let address = String(host.prefix { $0 != "%" })
+        if inet_pton(AF_INET, host, &octets) == 1 || inet_pton(AF_INET6, address, &octets) == 1 { return host }
+        let labels = host.split(separator: ".", omittingEmptySubsequences: false)
+        let isName =
+            labels.last.map { Int($0) == nil } == true
+            && labels.allSatisfy { label in
+                !label.isEmpty && label.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_".contains($0)) }
+            }
+        guard isName else { throw key.refused("is neither an address nor the name of a machine") }
+        return host
+    }
+
     /// Refuses an address without a port, because it would silently do nothing.
     private static func listener(
         _ reader: ConfigurationReader,
         host hostKey: ConfigurationKey,
         port portKey: ConfigurationKey
     ) throws(ConfigurationError) -> (host: String, port: Int)? {
-        let host = try reader.text(hostKey)
+        let host = try Self.host(reader, hostKey)
         if let port = try reader.integer(portKey, in: 0...65535) { return (host ?? "127.0.0.1", port) }
         guard host == nil else {
             throw hostKey.refused("does nothing without \(portKey.name)")
@@ -190,6 +220,11 @@ extension DaemonConfiguration {
             }
             return .seconds(count * 86_400)
         }
+    }
+
+    /// A time as a setting of ``retention(_:_:default:)``.
+    private static func days(_ time: Duration?) -> String {
+        time.map { "\(Int($0 / .seconds(86_400)))" } ?? "forever"
     }
 
     /// The blocks of a list with commas.

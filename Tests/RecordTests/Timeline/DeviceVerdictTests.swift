@@ -210,6 +210,18 @@ struct DeviceVerdictTests {
             $0.card = card(.due, sent: 14, reason: "503 ServiceUnavailable")
             $0.card?.dueAt = noon
         },
+        Case("tried again with its ring", "retrying", "revision 14", "503 ServiceUnavailable", noonText) {
+            $0.card = card(.riding, sent: 13)
+            $0.lastPush = .init(revision: 14, outcome: .retry, words: "503 ServiceUnavailable", at: noon)
+        },
+        Case("tried again without an answer", "retrying", "no answer") {
+            $0.card = card(.riding, sent: 14)
+            $0.lastPush = .init(revision: 15, outcome: .unknown, words: "", at: noon)
+        },
+        Case("refused once, and accepted since", "pending", "about to be sent", "revision 14") {
+            $0.card = card(.riding, sent: 14)
+            $0.lastPush = .init(revision: 14, outcome: .retry, words: "503 ServiceUnavailable", at: noon)
+        },
         Case("halted", "halted") {
             $0.card = card(.riding, sent: 14)
             $0.activity.isHalted = true

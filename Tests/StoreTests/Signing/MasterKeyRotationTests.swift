@@ -58,7 +58,9 @@ struct MasterKeyRotationTests {
             #expect(try await tokens(alone).token(for: identity, replacing: nil).token == token)
             #expect(try await ticketKey(alone) == stored)
             #expect(try await webhookSecret(alone) == secret)
-            await #expect(throws: CryptographyError.self) { _ = try await signer(MasterKeys(old)) }
+            let closed = await #expect(throws: SigningKeyClosed.self) { _ = try await signer(MasterKeys(old)) }
+            #expect(closed?.description.contains("\(identity.keyID)") == true)
+            #expect(closed?.description.contains("TALLY_MASTER_KEY") == true)
             await #expect(throws: CryptographyError.self) { _ = try await ticketKey(MasterKeys(old)) }
         }
     }
