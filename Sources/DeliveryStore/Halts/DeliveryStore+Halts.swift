@@ -59,7 +59,7 @@ extension DeliveryStore {
             "SELECT count(*), current_setting('transaction_read_only') = 'on' FROM sending_halts",
             within: .seconds(3)
         )
-        let (halts, isReadOnly) = try rows.first(as: (Int64, Bool).self) ?? (0, false)
+        let (halts, isReadOnly): (Int64, Bool) = try rows.first(as: (Int64, Bool).self) ?? (0, false)
         if isReadOnly { throw PostgresError(.server, sqlState: "25006") }
         let halted = """
             Sending is halted for \(halts) \(halts == 1 ? "environment of an app" : "environments of apps"): too many answers \
