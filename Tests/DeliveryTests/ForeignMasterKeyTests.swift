@@ -1,3 +1,4 @@
+import ActivityModel
 import DeliveryStore
 import OrchestratorTestSupport
 import Testing
