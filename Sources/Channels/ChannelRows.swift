@@ -126,14 +126,12 @@ package enum ChannelRows {
     }
 
     /// The condition on an activity `a` that its starts need not wait for its channel. That is so if the channel
-    /// exists, or is not needed. It is also so if the activity is hybrid and Apple has refused the channel for half a
-    /// minute. Then everyone is started by token.
+    /// exists, or is not needed. It is also so while a hybrid activity does without it.
     package static let mayStart = """
         (a.delivery = 'tokens' OR EXISTS (
             SELECT FROM channels AS c
             WHERE c.activity_key = a.activity_key AND (\(ChannelStanding.isReady("c"))
-                OR (a.delivery = 'hybrid' AND c.state = 'creating' AND c.reason IS NOT NULL
-                    AND a.started_at < clock_timestamp() - interval '30 seconds'))
+                OR \(ChannelStanding.isPassedOver("c", of: "a")))
         ))
         """
 }

@@ -221,8 +221,11 @@ struct HybridTests {
             try await world.start(to: World.devices("new", "older"), delivery: .hybrid)
             try await world.settle()
             #expect(world.recorder.take().isEmpty)
+            #expect(try await world.show().progress.pending == 1)
             try await world.pass(31)
             try await world.settle()
+            // Nobody waits for the channel any more.
+            #expect(try await world.show().progress.pending == 0)
             #expect(world.recorder.pushes(to: "5a18").first?.aps["input-push-token"]?.int64 == 1)
             #expect(world.recorder.pushes(to: "5a17").count == 1)
             #expect(try await world.tables.card(of: "new")?.mode == "token")
@@ -231,6 +234,7 @@ struct HybridTests {
             try await world.pass(31)
             try await world.settle()
             #expect(try await world.show().channel?.state == .ready)
+            #expect(try await world.show().progress.current == 1)
         }
     }
 }

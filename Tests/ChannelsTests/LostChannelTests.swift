@@ -119,6 +119,26 @@ struct LostChannelTests {
         }
     }
 
+    @Test("Who had the end before the channel was lost misses nothing, and the verdict says so")
+    func lostAfterEnd() async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            try await world.report("d1", .channel, known: 1)
+            try await world.end()
+            try await world.settle()
+            #expect(try await world.explain().verdict.code == "sent")
+            try await world.database.execute(
+                "UPDATE channels SET state = 'lost', lost_at = now(), delete_at = NULL, ended_through = 0"
+            )
+            try await ChannelSweeper(room: world.orchestrator.channelRoom).endLostCards()
+            #expect(try await world.subscription("d1") == "over")
+            let verdict = try await world.explain().verdict
+            #expect(verdict.code == "sent")
+            #expect(verdict.text.contains("Apple has lost the activity's channel"))
+        }
+    }
+
     @Test("The channel that takes its place is taken from the pool if there is one")
     func fromPool() async throws {
         try await withWorld { world in

@@ -21,6 +21,8 @@ struct AccessTests {
     /// An app with so many pages of events before the first that has one.
     private struct QuietApp: ConsoleAPI {
         let emptyPages: Int
+        /// The activity that all events are of, as a query names it; nil: it does not matter.
+        var activity: String?
 
         func owner(ofKey secret: String) async throws -> KeyOwner? {
             KeyOwner(keyID: secret, scopes: [.admin], app: nil)
@@ -38,6 +40,9 @@ struct AccessTests {
                     updatedAt: AccessTests.now
                 )
                 return APIReply(status: 200, body: Page(items: [app]).json.serialized())
+            }
+            if let activity, !call.path.text.contains("activity_id=\(activity)&") {
+                return APIReply(status: 200, body: Page<EventResource>(items: []).json.serialized())
             }
             let number = call.path.text.split(separator: "cursor=").dropFirst().first.flatMap { Int($0) } ?? 0
             let event = EventResource(id: "1-1", at: AccessTests.now, kind: "token_died")
@@ -78,6 +83,23 @@ struct AccessTests {
             // What is further back than one looks at once is no end.
             #expect(page.contains("Look further back") == !isFound, "\(count)")
             #expect(!page.contains(">Older</a>"), "\(count)")
+        }
+    }
+
+    @Test("Events are found by an id that was pasted with a blank, and by an id that has one")
+    func eventsOfExactID() async throws {
+        for (typed, activity) in [("match%20", "match"), ("%20match", "%20match"), ("match", "match")] {
+            let request = ConsoleRequest(
+                method: "GET",
+                path: "/console/events",
+                query: "activity=" + typed,
+                fields: ConsoleRequest.Fields(cookie: try session("key")),
+                now: Self.now
+            )
+            let page = text(await console.answer(to: request, over: QuietApp(emptyPages: 0, activity: activity)))
+            #expect(page.contains("token died"), "\(typed)")
+            // The live events are of the same activity.
+            #expect(page.contains("activity_id=\(activity)&") || page.contains("activity_id=\(activity)\""), "\(typed)")
         }
     }
 

@@ -74,6 +74,34 @@ struct ExactIDTests {
         }
     }
 
+    @Test(
+        "What was pasted with a blank or a tab is no error",
+        arguments: ["user:ada%09", "token:8f3a%20", "token:8f3a%09"]
+    )
+    func pastedPhones(search: String) async throws {
+        try await RunningConsole.run { console in
+            _ = try await console.orchestrator.intake.putDevice(
+                Self.mine,
+                DeviceID(stored: "hers"),
+                DeviceRequest(environment: .production, user: .user(UserID(stored: "ada")))
+            )
+            let cookie = try await console.signIn(RunningConsole.bootstrap)
+            let found = try await console.send("GET", "/console/phones?app=\(Self.app)&q=" + search, cookie: cookie)
+            #expect(found.status == 200)
+            let isFound = found.text.contains("/console/phone?app=\(Self.app)&amp;id=hers\"")
+            #expect(isFound == search.hasPrefix("user:"))
+        }
+    }
+
+    @Test("An event filter that was pasted with a tab is no error")
+    func pastedEvents() async throws {
+        try await RunningConsole.run { console in
+            let cookie = try await console.signIn(RunningConsole.bootstrap)
+            let path = "/console/events?app=\(Self.app)&activity=match%09"
+            #expect(try await console.send("GET", path, cookie: cookie).status == 200)
+        }
+    }
+
     @Test("A search finds the id as it was typed before the one without its blank")
     func search() async throws {
         try await RunningConsole.run { console in

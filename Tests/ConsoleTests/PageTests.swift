@@ -234,8 +234,13 @@ struct PageTests {
             #expect(try await console.send("GET", phone, cookie: admin).text.contains("<a href=\"\(halt)\">"))
             let change = "/console/activity/change?app=\(RunningConsole.mine)&id=\(Self.match)"
             let tried = try await console.post(change, admin, [("field.score", "7"), ("was.score", "1")])
-            #expect(tried.text.contains("Sending is halted"))
+            // It is said once.
+            #expect(tried.text.matches(of: #/Sending is halted/#).count == 1)
+            #expect(tried.text.contains("only test pushes leave until it is resumed"))
             #expect(tried.text.contains("<a href=\"\(halt)\">"))
+            let end = "/console/activity/end?app=\(RunningConsole.mine)&id=\(Self.match)"
+            let ending = try await console.post(end, admin, [("dismiss_minutes", "")])
+            #expect(ending.text.contains("<a href=\"\(halt)\">"))
             // The doctor's advice is for a terminal.
             let doctor = try await console.send("GET", "/console/doctor", cookie: admin)
             #expect(doctor.text.contains("<a href=\"/console/halts?app=\(RunningConsole.mine)\">To the halt</a>"))

@@ -312,7 +312,8 @@ struct SecurityTests {
                 form: [
                     ("form_token", refused.token), ("key", RunningConsole.bootstrap), ("next", path),
                     ("kept", "field.note=kept%20%26%20safe"), ("kept", "was.note=before"), ("kept", "revision=1"),
-                    ("kept", "field.score=1"), ("kept", "was.score=1"),
+                    ("kept", "field.score=1"), ("kept", "was.score=1"), ("kept", "content_state=%7B%7D"),
+                    ("kept", "was_content_state=%7B%7D"),
                 ]
             )
             #expect(answer.status == 200)
@@ -320,6 +321,7 @@ struct SecurityTests {
             #expect(answer.text.contains("Post a change: <bdi>\(Self.match)</bdi>"))
             #expect(answer.text.contains("<dt>note</dt><dd>kept &amp; safe</dd>"))
             #expect(!answer.text.contains("<dt>score</dt>"))
+            #expect(!answer.text.contains("content state</dt>"))
             #expect(!answer.text.contains("<textarea"))
             #expect(answer.text.contains("Try it"))
             for (name, value) in [("field.note", "kept & safe"), ("was.note", "before"), ("revision", "1")] {

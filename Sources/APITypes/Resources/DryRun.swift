@@ -18,7 +18,7 @@ package struct DryRunAnswer: Sendable, Hashable {
     package var audience: AudienceCounts?
     /// The devices and cards that would get no push, counted by reason.
     package var withheld: [String: Int]
-    /// Whether sending is halted: nothing would leave before an operator resumes it.
+    /// Whether sending is halted: only test pushes would leave until it is resumed, by an operator or by a good test push.
     package var isHalted: Bool
     /// One for each distinct body and set of header fields.
     package var pushes: [PlannedPush]

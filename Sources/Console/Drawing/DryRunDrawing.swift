@@ -5,12 +5,14 @@ import JSON
 /// What a change would send: the size against Apple's limit, the priority and why, and the exact body.
 struct DryRunDrawing {
     let answer: DryRunAnswer
+    /// What is said if sending is halted.
+    let halt: HTML
 
     var html: HTML {
         let withheld = answer.withheld.sorted { $0.key < $1.key }
         return """
             <section class="plan" aria-label="Dry run"><h2>Dry run</h2>
-            \(answer.isHalted ? Parts.note(.bad, "Sending is halted: nothing leaves before an operator resumes it.") : "")
+            \(answer.isHalted ? halt : "")
             \(answer.unchanged ? Parts.note(.warn, "This equals the newest state, so nothing would be sent.") : "")
             \(answer.pushes.isEmpty && !answer.unchanged ? Parts.note(.warn, "Nobody would get a push now.") : "")
             \(withheld.isEmpty ? "" : Parts.note(.warn, "Withheld: \(withheld.map { "\($0.value) \($0.key)" }.joined(separator: ", "))"))

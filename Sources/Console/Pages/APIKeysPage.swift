@@ -59,7 +59,7 @@ enum APIKeysPage {
                 )
                 : Parts.question(
                     "Revoke the key '<bdi>\(name)</bdi>'?",
-                    "Whoever uses it is refused from then on. A revoked key cannot be taken into use again.",
+                    "Requests with it get 401. This cannot be undone.",
                     button
                 )
             return try await page(visit, outcome: question)

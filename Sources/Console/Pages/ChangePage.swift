@@ -106,12 +106,11 @@ enum ChangePage {
                 let request = try ChangePage.request(state, visit.form)
                 let plan = try await visit.send("POST", path.with(["dry_run": "true"]), request)
                 let answer = try DryRunAnswer(json: plan)
-                let halt = await HaltsPage.note(choice.id, activity.environment, visit)
                 return page(
                     """
-                    \(visit.form["tried"] == nil ? "" : unsent)\(hasMoved ? moved : "")\(halt)
+                    \(visit.form["tried"] == nil ? "" : unsent)\(hasMoved ? moved : "")
                     \(changes(to: state))
-                    \(DryRunDrawing(answer: answer).html)
+                    \(DryRunDrawing(answer: answer, halt: HaltsPage.notice(choice.id, activity.environment)).html)
                     \(confirmation(request, answer))
                     """
                 )

@@ -123,7 +123,9 @@ struct ContentForm {
 
     /// Whether the input of that name was sent as it was opened.
     static func isUntouched(_ name: String, _ form: FormFields) -> Bool {
-        guard name.hasPrefix(prefix), let opened = form.raw("\(openedPrefix)\(label(name))") else { return false }
+        // A content state without fields is one text.
+        let openedName = name == "content_state" ? "was_content_state" : "\(openedPrefix)\(label(name))"
+        guard name.hasPrefix(prefix) || name == "content_state", let opened = form.raw(openedName) else { return false }
         return lines(opened).utf8.elementsEqual(lines(form.raw(name) ?? "").utf8)
     }
 

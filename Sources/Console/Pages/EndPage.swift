@@ -31,7 +31,9 @@ enum EndPage {
                 <input type="hidden" name="key" value="\(Base64URL.encode(SecureRandom.bytes(16)))">\
                 <button class="bad">End it on every phone</button> <span class="hint">An end cannot be undone.</span></form>
                 """
-            let outcome = DryRunDrawing(answer: plan).html + confirmation
+            let activity = try await visit.get("/v1/apps/\(choice.id)/activities/\(id)", as: ActivityResource.self)
+            let halt = HaltsPage.notice(choice.id, activity.environment)
+            let outcome = DryRunDrawing(answer: plan, halt: halt).html + confirmation
             return try await page(visit, choice, outcome: outcome, isTried: true)
         } catch let problem as Problem where (400..<500).contains(problem.status) {
             return try await page(visit, choice, outcome: Parts.problem(problem), status: problem.status)

@@ -7,20 +7,47 @@ enum EventsPage {
     /// The further pages that are read while none has an event that matches.
     private static let mostReads = 10
 
+    /// Which events of an app are shown.
+    private struct Filter: Equatable {
+        let app: String
+        let kind: String?
+        var activity: String?
+        var device: String?
+
+        /// The same without the blanks around its ids.
+        var trimmed: Filter {
+            var filter = self
+            filter.activity = Self.trimmed(activity)
+            filter.device = Self.trimmed(device)
+            return filter
+        }
+
+        private static func trimmed(_ id: String?) -> String? { id.flatMap { $0.trimmed.isEmpty ? nil : $0.trimmed } }
+
+        var path: APIPath {
+            APIPath("/v1/events").with([
+                "bundle_id": app, "activity_id": activity, "device_id": device, "kind": kind, "limit": "50",
+                "order": "newest",
+            ])
+        }
+    }
+
     static func show(_ visit: Visit) async throws -> ConsoleAnswer {
         let choice = try await visit.choice(.events)
         let app = choice.id
-        let (kind, activity, device) = (visit.query["kind"], visit.query.exact("activity"), visit.query.exact("device"))
-        let path = APIPath("/v1/events").with([
-            "bundle_id": app, "activity_id": activity, "device_id": device, "kind": kind, "limit": "50",
-            "order": "newest",
-        ])
-        var page: Page<EventResource> = try await visit.get(path.with(["cursor": visit.query["cursor"]]))
-        // A page may be empty and not the last. Nobody has to click through those.
-        for _ in 0..<mostReads {
-            guard page.items.isEmpty, let cursor = page.nextCursor else { break }
-            page = try await visit.get(path.with(["cursor": cursor]))
+        var filter = Filter(
+            app: app,
+            kind: visit.query["kind"],
+            activity: visit.query.exact("activity"),
+            device: visit.query.exact("device")
+        )
+        var page = try await readTyped(filter, visit)
+        // A blank at an end belongs to the id, or was pasted with it.
+        if page.items.isEmpty, filter != filter.trimmed, visit.query["cursor"] == nil {
+            filter = filter.trimmed
+            page = try await read(filter, visit)
         }
+        let (kind, activity, device) = (filter.kind, filter.activity, filter.device)
         let stream = Address(
             "/console/events/stream",
             ["bundle_id": app, "activity_id": activity, "device_id": device, "kind": kind]
@@ -47,6 +74,26 @@ enum EventsPage {
             <section><h2 id="past">Before</h2>\(table(page.items, visit))\(Parts.more(older, further))</section>
             """
         )
+    }
+
+    /// Reads a page of the events as their filter was typed. One that is refused for the blanks in it finds nothing: no id has
+    /// a tab.
+    private static func readTyped(_ filter: Filter, _ visit: Visit) async throws -> Page<EventResource> {
+        do {
+            return try await read(filter, visit)
+        } catch let problem as Problem where problem.status == 422 && filter != filter.trimmed {
+            return Page(items: [])
+        }
+    }
+
+    private static func read(_ filter: Filter, _ visit: Visit) async throws -> Page<EventResource> {
+        var page: Page<EventResource> = try await visit.get(filter.path.with(["cursor": visit.query["cursor"]]))
+        // A page may be empty and not the last. Nobody has to click through those.
+        for _ in 0..<mostReads {
+            guard page.items.isEmpty, let cursor = page.nextCursor else { break }
+            page = try await visit.get(filter.path.with(["cursor": cursor]))
+        }
+        return page
     }
 
     /// The stream that the live parts of pages follow.

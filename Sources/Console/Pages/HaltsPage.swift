@@ -28,13 +28,23 @@ enum HaltsPage {
         return " " + link(app, environment)
     }
 
-    /// Says that nothing leaves for now; nothing if sending is not halted there.
+    /// Says what a halt is to somebody who wants to send.
+    static func notice(_ app: String, _ environment: APNSEnvironment) -> HTML {
+        Parts.note(
+            .bad,
+            """
+            <strong>Sending is halted</strong> in \(environment.rawValue): only test pushes leave until it is resumed. \
+            \(link(app, environment))
+            """
+        )
+    }
+
+    /// The notice of a halt; nothing if sending is not halted there.
     static func note(_ app: String, _ environment: APNSEnvironment, _ visit: Visit) async -> HTML {
         // Without the list of halts, the page says nothing of them.
         let halts = (try? await halts(of: app, visit)) ?? []
         guard halts.contains(where: { $0.environment == environment }) else { return "" }
-        let link = link(app, environment)
-        return Parts.note(.bad, "<strong>Sending is halted</strong>, so all pushes to this app wait. \(link)")
+        return notice(app, environment)
     }
 
     private static func link(_ app: String, _ environment: APNSEnvironment) -> HTML {

@@ -51,11 +51,13 @@ struct KeptFormPage {
         return ("Send it", "")
     }
 
+    /// The hidden fields of the forms.
+    private static let ours: Set = ["revision", "tried", "key", "once", "step", "back", "was", "was_content_state"]
+
     /// The fields that a person filled in, with their values.
     private static func filled(_ form: FormFields) -> [HTML] {
         form.entries.filter { entry in
-            let isOurs = ["revision", "tried", "key", "once", "step", "back", "was"].contains(entry.name)
-            return !isOurs && !entry.name.hasPrefix(ContentForm.openedPrefix) && !entry.value.isEmpty
+            !ours.contains(entry.name) && !entry.name.hasPrefix(ContentForm.openedPrefix) && !entry.value.isEmpty
                 && !ContentForm.isUntouched(entry.name, form)
         }.map { entry -> HTML in
             "<div><dt>\(ContentForm.label(entry.name))</dt><dd>\(entry.value)</dd></div>"

@@ -44,7 +44,7 @@ enum SchedulesPage {
             isRun ? "Run the \(kind) now?" : "Cancel the \(kind)?",
             """
             It is of <bdi>\(schedule.activityID.rawValue)</bdi>, and due \(Parts.when(schedule.dueAt, now: visit.now)). \
-            \(isRun ? "What phones have got cannot be taken back." : "A cancelled schedule does not come back.")
+            \(isRun ? "You cannot undo it." : "A cancelled schedule does not come back.")
             """,
             button
         )

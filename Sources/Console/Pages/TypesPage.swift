@@ -78,7 +78,7 @@ enum TypePage {
             )
             let question = Parts.question(
                 "Retire version \(version)?",
-                "Content need not fit it any more. A phone whose app knows no other version may not be able to read it.",
+                "Tally then accepts content that this version cannot decode. A phone whose app knows no other version may not be able to read it.",
                 button
             )
             return try await page(visit, outcome: "", question: question)

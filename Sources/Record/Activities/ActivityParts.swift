@@ -65,7 +65,8 @@ struct ActivityParts: Sendable {
     }
 
     /// The starts carry the first revision, so the channel has nothing to broadcast then. All the same, nobody has it before
-    /// Apple has made the channel. An activity that ended before that has no channel, and no destination in it.
+    /// Apple has made the channel. An activity that ended before that has no channel, and no destination in it. Neither has a
+    /// hybrid one that does without a channel: nobody listens to it.
     private static func channelProgress(_ keys: [Int64]) -> Query {
         """
         SELECT a.activity_key, g.completed_revision >= a.revision AND NOT EXISTS (
@@ -74,6 +75,10 @@ struct ActivityParts: Sendable {
         FROM activities AS a JOIN segments AS g USING (activity_key)
         WHERE a.activity_key = ANY(\(keys)) AND g.segment = \(SegmentRows.channelSegment)
           AND (a.state <> 'ended' OR EXISTS (SELECT FROM channels AS c WHERE c.activity_key = a.activity_key OFFSET 0))
+          AND NOT EXISTS (
+              SELECT FROM channels AS c
+              WHERE c.activity_key = a.activity_key AND \(unescaped: ChannelStanding.isPassedOver("c", of: "a"))
+          )
         """
     }
 

@@ -42,7 +42,9 @@ enum ActivityVerdict {
         _ newest: String
     ) -> Verdict? {
         guard activity.delivery == .channel else { return nil }
-        if let lostAt = channels.lostAt, activity.channel?.followers ?? 0 == 0 {
+        // Who had the end before the channel was lost misses nothing.
+        let isComplete = activity.state == .ended && activity.progress.pending == 0
+        if let lostAt = channels.lostAt, activity.channel?.followers ?? 0 == 0, !isComplete {
             let successor =
                 channels.isReplaced
                 ? "Tally knows of no card on the channel that took its place." : "No channel took its place."
@@ -67,8 +69,9 @@ enum ActivityVerdict {
         if channels.isAwaited {
             return "Apple has not made the activity's channel yet" + (channels.refusal.map { ": \($0)." } ?? ".")
         }
+        let lost = channels.isReplaced ? "an earlier channel" : "the activity's channel"
         return channels.lostAt.map {
-            "Apple has lost an earlier channel, as Tally found at \($0): cards on that hear nothing any more."
+            "Apple has lost \(lost), as Tally found at \($0): cards on that hear nothing any more."
         }
     }
 

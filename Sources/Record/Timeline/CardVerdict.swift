@@ -108,8 +108,9 @@ struct CardVerdict {
     }
 
     private var rejected: Verdict {
-        // Such rejections are why it was halted: not the phone is wrong, but the key, the host or the topic.
-        if story.activity.isHalted {
+        // Such rejections are why it was halted: not the phone is wrong, but the key, the host or the topic. An earlier
+        // rejection has another cause, and the end of the halt leaves its token alone.
+        if card.isSuspect {
             return .halted.adding(
                 "APNs rejected this card's update token, too (\(reason(story.lastPush))). Without `--leave-rejected`, a resume "
                     + "tries it again."

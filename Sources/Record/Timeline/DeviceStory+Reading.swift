@@ -62,7 +62,10 @@ extension DeviceStory {
                CASE WHEN \(unescaped: CardStanding.rides("s")) THEN \(unescaped: SegmentRows.sentOnRing)
                    ELSE s.known_revision END AS sent_revision, s.confirmed_revision,
                s.started_at, s.registered_at, s.due_at, s.overdue, s.woken, s.shown_revision, s.shown_at,
-               s.pending_since, held.until AS held_until
+               s.pending_since, held.until AS held_until, (
+                   SELECT \(unescaped: StandingHalt.makesSuspect("s.rejected_at", of: "a"))
+                   FROM activities AS a WHERE a.activity_key = s.activity_key
+               ) AS is_suspect
         FROM subscriptions AS s LEFT JOIN LATERAL (
             SELECT \(unescaped: HeldChange.until("g", behind: "coalesce(g.lap_revision, g.completed_revision)")) AS until
             FROM segments AS g
@@ -148,6 +151,7 @@ extension DeviceStory.Card {
         dueAt = try row["due_at"]
         isOverdue = try row["overdue"]
         isWoken = try row["woken"]
+        isSuspect = try row["is_suspect"]
         heldUntil = try row["held_until"]
         let shownAt: Instant? = try row["shown_at"]
         let shown: Revision = try row["shown_revision"]

@@ -22,6 +22,8 @@ struct DeviceStory: Sendable, Hashable {
         var isWanted: Bool
         /// Why it could not be started if it were wanted, in the word of a `StartStateMachine.Obstacle`.
         var obstacle: String?
+        /// Whether its start token for the activity's type was rejected, and the end of the halt that stands tries it again.
+        var hasSuspectStartToken = false
         /// As the app reported it.
         var appVersion: String?
     }
@@ -54,6 +56,8 @@ struct DeviceStory: Sendable, Hashable {
         var dueAt: Instant?
         var isOverdue = false
         var isWoken = false
+        /// Whether the end of the halt that stands tries its token again, if that was rejected.
+        var isSuspect = false
         /// Until when its ring, or the channel, holds routine changes back, because a rule spaces them out.
         var heldUntil: Instant?
         /// The newest revision that its app saw on it.

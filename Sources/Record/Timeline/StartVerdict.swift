@@ -75,12 +75,13 @@ struct StartVerdict {
             .adding(start.reason == StartStateMachine.Reason.noStartToken.rawValue ? besideHalt : nil)
     }
 
-    /// Tokens that APNs rejects in masses cause a halt, and the start of this device may have been one of them.
+    /// Tokens that APNs rejects in masses cause a halt. The end of the halt tries the start again if the token of this device
+    /// is one of them.
     private var besideHalt: String? {
-        guard story.activity.isHalted else { return nil }
+        guard story.device?.hasSuspectStartToken == true else { return nil }
         return
-            "Besides, sending is halted for this app and environment, because APNs rejected too many tokens: a resume "
-            + "tries them again."
+            "Besides, sending is halted for this app and environment, because APNs rejected too many tokens. The start token "
+            + "of this device is one of them: without `--leave-rejected`, a resume tries it again."
     }
 
     private var obstacle: String {

@@ -38,7 +38,11 @@ struct TimelineSubject: Sendable {
                d.device_key, d.environment::text AS home,
                coalesce(\(unescaped: AudienceCoverage.condition), false) AS is_wanted,
                a.delivery::text, d.os_version, d.app_version, coalesce(d.activities_enabled, true) AS may_show,
-               \(unescaped: StartTokenState.isLive(device: "d.device_key", type: "a.type_name")) AS has_token
+               \(unescaped: StartTokenState.isLive(device: "d.device_key", type: "a.type_name")) AS has_token, EXISTS (
+                   SELECT FROM start_tokens AS t
+                   WHERE t.device_key = d.device_key AND t.type_name = a.type_name AND t.state = 'rejected'
+                     AND \(unescaped: StandingHalt.makesSuspect("t.rejected_at", of: "d")) OFFSET 0
+               ) AS has_suspect_token
         FROM activities AS a JOIN activity_types AS t USING (bundle_id, type_name)
         LEFT JOIN devices AS d ON d.bundle_id = a.bundle_id AND d.device_id = \(device?.rawValue)
         WHERE a.bundle_id = \(app.rawValue) AND a.activity_id = \(id.rawValue)
@@ -82,6 +86,7 @@ struct TimelineSubject: Sendable {
                 environment: try .stored(home),
                 isWanted: try row["is_wanted"],
                 obstacle: obstacle?.word,
+                hasSuspectStartToken: try row["has_suspect_token"],
                 appVersion: try row["app_version"]
             )
         )

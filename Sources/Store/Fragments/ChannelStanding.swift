@@ -12,6 +12,15 @@ package enum ChannelStanding {
     /// The condition that the channel is to serve its activity, and that Apple has not made it yet.
     package static func isAwaited(_ c: String) -> String { "(\(c).state = 'creating' AND \(serves(c)))" }
 
+    /// The condition that a hybrid activity does without the channel until Apple makes it: Apple has refused it for half a
+    /// minute. Everyone is started by token then. `a` is the row of the activity.
+    package static func isPassedOver(_ c: String, of a: String) -> String {
+        """
+        (\(a).delivery = 'hybrid' AND \(c).state = 'creating' AND \(c).reason IS NOT NULL
+            AND \(a).started_at < clock_timestamp() - interval '30 seconds')
+        """
+    }
+
     /// The condition that Apple has the channel, for all that is known: it counts for the app's quota.
     package static func isAtApple(_ c: String) -> String { "\(c).state IN ('ready', 'deleting')" }
 

@@ -53,7 +53,12 @@ struct PolicyCommand: AsyncParsableCommand {
                 try await apply(PolicyEdit.patch(from: stored, to: edited), to: stored, app, session)
             } catch {
                 if draft.isChanged {
-                    Terminal.printError("Your edit is kept in \(draft.path). Mend it; --set @FILE sets the keys in it.")
+                    Terminal.printError(
+                        """
+                        Your edit is kept in \(draft.path). Correct it and remove the keys that you did not change: \
+                        --set @FILE sets every key in the file. A key that you deleted keeps its value; null resets it.
+                        """
+                    )
                 } else {
                     draft.discard()
                 }

@@ -128,10 +128,12 @@ struct DeviceVerdictTests {
         Case("no start token while sending is halted", "withheld", "no start token", "sending is halted") {
             $0.start = start(.withheld, "no_start_token")
             $0.activity.isHalted = true
+            $0.device?.hasSuspectStartToken = true
         },
         Case("rejected while sending is halted", "start_failed", "400 BadDeviceToken", "sending is halted") {
             $0.start = start(.failed, "400 BadDeviceToken")
             $0.activity.isHalted = true
+            $0.device?.hasSuspectStartToken = true
         },
         Case("start budget", "withheld", "used up", "Tally starts it at \(noonText)") {
             $0.start = start(.withheld, "start_budget", dueAt: noon)
@@ -172,6 +174,11 @@ struct DeviceVerdictTests {
             $0.card = card(.rejected, reason: "400 BadDeviceToken")
         },
         Case("rejected token while sending is halted", "halted", "400 BadDeviceToken", "a resume tries it again") {
+            $0.card = card(.rejected, reason: "400 BadDeviceToken")
+            $0.activity.isHalted = true
+            $0.card?.isSuspect = true
+        },
+        Case("token rejected before the halt", "token_rejected", "400 BadDeviceToken", "other environment") {
             $0.card = card(.rejected, reason: "400 BadDeviceToken")
             $0.activity.isHalted = true
         },
@@ -323,6 +330,21 @@ struct DeviceVerdictTests {
             #expect(verdict.text.contains(words), "\(verdict.text)")
         }
         #expect(verdict.text.hasSuffix("."))
+    }
+
+    static let startsWithoutSuspect = [
+        Case("refused for another reason", "start_failed") { $0.start = start(.failed, "413 PayloadTooLarge") },
+        Case("never had a token", "withheld") { $0.start = start(.withheld, "no_start_token") },
+        Case("never had a token, and no start on record", "withheld") { $0.device?.obstacle = "no_start_token" },
+    ]
+
+    @Test("A start that no resume tries again is not said to be tried again", arguments: startsWithoutSuspect)
+    func startBesideHalt(example: Case) {
+        var story = example.story
+        story.activity.isHalted = true
+        let verdict = DeviceVerdict.of(story)
+        #expect(verdict.code == example.code)
+        #expect(!verdict.text.contains("resume"), "\(verdict.text)")
     }
 
     @Test("No verdict is forgotten: every state of a start and of a card gives whole sentences")

@@ -13,6 +13,30 @@ import Testing
 
 @Suite("The timeline of an activity", .timeLimit(.minutes(3)))
 struct TimelineTests {
+    @Test(
+        "During a halt, a resume is promised to those tokens alone that were rejected on the way to it",
+        arguments: [(Int64(0), false), (3_600, true)]
+    )
+    func rejectedBeforeHalt(since seconds: Int64, isSuspect: Bool) async throws {
+        try await withWorld { world in
+            for (device, token) in [("d1", "5a01"), ("d2", "5a02")] { try await world.register(device, token: token) }
+            world.recorder.answer("5a02", with: .badToken)
+            try await world.start(to: World.devices("d1", "d2"))
+            try await world.settle()
+            try await world.follow("d1", token: "aa01")
+            try await world.settle()
+            world.recorder.answer("aa01", with: .badToken)
+            try await world.update(score: 1)
+            try await world.settle()
+            try await world.tables.halt(world.app.rawValue, since: seconds)
+            let card = try await world.explain("d1").verdict
+            #expect(card.code == (isSuspect ? "halted" : "token_rejected"))
+            let start = try await world.explain("d2").verdict
+            #expect(start.code == "start_failed")
+            #expect(start.text.contains("a resume tries it again") == isSuspect, "\(start.text)")
+        }
+    }
+
     @Test("A person asks why a card stands still whose token died")
     func deadToken() async throws {
         try await withWorld { world in
