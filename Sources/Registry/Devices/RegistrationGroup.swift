@@ -394,7 +394,8 @@ package struct RegistrationGroup {
     }
 
     /// Stores the topics of all devices, and ends the cards that a change of them ends. A device also ceases to follow what
-    /// its former user follows: the next person must not see that user's cards.
+    /// its former user follows, and loses the cards that it had for that alone. A card stays if the audience names the user
+    /// or the device, or if the policy keeps it.
     ///
     /// - Returns: The statements that store them, if they are still to be run. A new device has no cards.
     private func storeTopics(of places: [Int]) async throws -> [Query] {

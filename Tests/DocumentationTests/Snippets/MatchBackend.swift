@@ -141,8 +141,8 @@ struct MatchBackend: Sendable {
         }
     }
 
-    /// Those of the activities that the user may see. A phone gets the state of every activity in its ticket, and a changed
-    /// app asks for those of others.
+    /// The activities that the user may see. A phone gets the state of every activity in its ticket, and a modified app may
+    /// ask for the activities of other users.
     func visible(_ activities: [String]?, to user: String) async throws -> [String]? {
         guard let activities else { return nil }
         var visible: [String] = []
