@@ -43,7 +43,9 @@ package enum LeavingCards {
             SET leaving = true, failures = 0, reason = NULL,
                 state = CASE WHEN s.state = 'waiting_for_token' THEN s.state
                     WHEN s.update_token IS NULL THEN 'over' ELSE 'due' END,
-                due_at = CASE WHEN s.update_token IS NOT NULL THEN clock_timestamp() END
+                due_at = CASE WHEN s.update_token IS NOT NULL THEN clock_timestamp() END,
+                known_revision = CASE WHEN s.state <> 'waiting_for_token' AND s.update_token IS NULL
+                    THEN \(unescaped: SegmentRows.sentToCard) ELSE s.known_revision END
             FROM unnest(\(activities), \(devices)) AS r(activity_key, device_key)
             WHERE \(unescaped: Query.byKey("s", "r", "activity_key", "device_key"))
             """,

@@ -192,6 +192,51 @@ struct AudienceTests {
         }
     }
 
+    @Test("An erased user is not named by a start that was accepted meanwhile, though its audience is gone again")
+    func erasureOfPassingStart() async throws {
+        try await withWorld(settings: OrchestratorSettings { $0.stretchSize = 1 }) { world in
+            let users = Audience(users: [UserID(stored: "u1")])
+            for number in 1...2 { try await world.start("a\(number)", to: users) }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                try await world.database.withTransaction { connection in
+                    _ = try await connection.query("SELECT FROM activities WHERE activity_id = 'a2' FOR UPDATE")
+                    group.addTask { try await world.orchestrator.eraseUser(world.app, UserID(stored: "u1")) }
+                    try await world.someoneWaits()
+                    // It has read all activities before the second.
+                    try await world.start("a0", to: users)
+                    _ = try await world.orchestrator.intake.changeAudience(
+                        world.app,
+                        ActivityID(stored: "a0"),
+                        AudienceRequest(remove: users)
+                    )
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await world.number("SELECT count(*) FROM activities WHERE start_body::text LIKE '%u1%'") == 0)
+        }
+    }
+
+    @Test("An erased user is not named by a start that was accepted while the audiences were read")
+    func erasureOfLastStart() async throws {
+        try await withWorld { world in
+            let users = Audience(users: [UserID(stored: "u1")])
+            // Only its audience names the user. So only the last transaction of the erasure locks it.
+            try await world.start(to: Audience(users: [UserID(stored: "u2")]))
+            _ = try await change(world, add: users)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                try await world.database.withTransaction { connection in
+                    _ = try await connection.query("SELECT FROM activities WHERE activity_id = 'final' FOR UPDATE")
+                    group.addTask { try await world.orchestrator.eraseUser(world.app, UserID(stored: "u1")) }
+                    try await world.someoneWaits()
+                    try await world.start("late", to: users)
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await world.number("SELECT count(*) FROM activities WHERE start_body::text LIKE '%u1%'") == 0)
+            #expect(try await world.number("SELECT count(*) FROM audience_members WHERE member_id = 'u1'") == 0)
+        }
+    }
+
     @Test("An erasure also finds the device that the user gets meanwhile")
     func erasureOfNewDevice() async throws {
         try await withWorld { world in

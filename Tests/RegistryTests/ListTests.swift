@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import Intake
 import JSON
 import OrchestratorTestSupport
 import Postgres
@@ -241,7 +242,7 @@ struct ListTests {
 
     @Test(
         "A card that is over is listed with the revision that it was sent",
-        arguments: ["ended", "installed anew", "moved", "old"]
+        arguments: ["ended", "installed anew", "moved", "old", "reported when it is old"]
     )
     func cardsThatAreOver(cause: String) async throws {
         try await withWorld { world in
@@ -261,9 +262,40 @@ struct ListTests {
             case "ended": try await world.report("d1", .ended)
             case "installed anew": try await world.register("d1", on: .sandbox)
             case "moved": try await world.follow("d2", token: "aa01")
+            case "reported when it is old":
+                try await world.pass(28_800)
+                try await world.follow("d1", token: "aa01")
             default:
                 try await world.pass(28_800)
                 while try await world.watchCards() > 0 {}
+            }
+            #expect(try await card() == "ended 2")
+        }
+    }
+
+    @Test(
+        "A card on a channel that is over is listed with the revision that was broadcast to it",
+        arguments: ["ended by the backend", "reported when it is old", "reported twice when it is old"]
+    )
+    func channelCardsThatAreOver(cause: String) async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            try await world.report("d1", .channel, known: 1)
+            try await world.update(score: 1)
+            try await world.settle()
+            let id = ActivityID(stored: "final")
+            func card() async throws -> String? {
+                let page = try await world.orchestrator.subscriptions(world.app, id, PageRequest())
+                return page.items.first.map { "\($0.state.rawValue) \($0.revision)" }
+            }
+            #expect(try await card() == "following 2")
+            if cause == "ended by the backend" {
+                try await world.orchestrator.intake.unsubscribe(world.app, id, DeviceID(stored: "d1"))
+            } else {
+                try await world.pass(28_800)
+                try await world.report("d1", .channel)
+                if cause == "reported twice when it is old" { try await world.report("d1", .channel) }
             }
             #expect(try await card() == "ended 2")
         }

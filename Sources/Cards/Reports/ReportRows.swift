@@ -174,7 +174,8 @@ package struct ReportRows {
                         CASE WHEN \(unescaped: Self.isPausing) THEN s.due_at
                             ELSE coalesce(EXCLUDED.due_at, clock_timestamp()) END END,
                     \(unescaped: Self.pendingSince),
-                    CASE WHEN is_same OR ((NOT is_news OR has_token) AND NOT is_other AND s.mode = 'token') THEN
+                    CASE WHEN is_over THEN greatest(\(unescaped: SegmentRows.sentToCard), EXCLUDED.known_revision)
+                        WHEN is_same OR ((NOT is_news OR has_token) AND NOT is_other AND s.mode = 'token') THEN
                             greatest(
                                 CASE WHEN s.state = 'riding' AND NOT is_same THEN \(unescaped: SegmentRows.sentOnRing)
                                     ELSE s.known_revision END,
@@ -332,7 +333,8 @@ package struct ReportRows {
                     CASE WHEN is_over THEN '\(unescaped: OverReason.expired.rawValue)' END,
                     CASE WHEN NOT is_over THEN CASE WHEN is_same THEN s.due_at ELSE EXCLUDED.due_at END END,
                     \(unescaped: Self.pendingSince),
-                    CASE WHEN is_same THEN s.known_revision ELSE EXCLUDED.known_revision END,
+                    CASE WHEN is_over THEN greatest(\(unescaped: SegmentRows.sentToCard), EXCLUDED.known_revision)
+                        WHEN is_same THEN s.known_revision ELSE EXCLUDED.known_revision END,
                     CASE WHEN is_same THEN s.confirmed_revision ELSE EXCLUDED.confirmed_revision END,
                     CASE WHEN ages_anew THEN EXCLUDED.started_at ELSE s.started_at END,
                     CASE WHEN is_over THEN NULL WHEN ages_anew THEN EXCLUDED.check_at

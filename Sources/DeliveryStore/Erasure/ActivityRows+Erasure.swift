@@ -34,6 +34,40 @@ extension ActivityRows {
         """
     }
 
+    /// The statement that reads the `activity_key` of an activity; 0 if all are young. No transaction is under way that
+    /// inserts an activity with a smaller key.
+    ///
+    /// A key is given before the commit, so a greater key may be committed first. But no transaction that inserts
+    /// activities lasts for minutes: its statements have a deadline, and the server ends it if it idles.
+    package static var lastOldKey: Query {
+        """
+        SELECT coalesce((
+            SELECT activity_key FROM activities WHERE created_at < now() - interval '5 minutes'
+            ORDER BY activity_key DESC LIMIT 1
+        ), 0)
+        """
+    }
+
+    /// The statement that reads the `activity_key` of each activity of an app behind a key, whose start, as it is kept,
+    /// names a user or one of some devices.
+    ///
+    /// It reads activities of all apps in the order of their keys. The planner could take an index that begins with the
+    /// app, and read all activities of the app.
+    package static func lateStarts(
+        naming user: UserID,
+        _ devices: [String],
+        in app: BundleID,
+        behind activityKey: Int64
+    ) -> Query {
+        """
+        SELECT activity_key FROM (
+            SELECT activity_key, bundle_id, start_body FROM activities
+            WHERE activity_key > \(activityKey) ORDER BY activity_key OFFSET 0
+        ) AS late
+        WHERE bundle_id = \(app.rawValue) AND \(part: isNamed(user, devices))
+        """
+    }
+
     /// A part of a statement: whether a start, as it is kept, names a user or one of some devices.
     private static func isNamed(_ user: UserID, _ devices: [String]) -> Query {
         """

@@ -13,7 +13,7 @@ extension AudienceRows {
     }
 
     /// The statement that forgets every mention of a user, and of the user's devices, in an audience. Run it while the
-    /// devices are still there.
+    /// devices are still there. It returns the `activity_key` of each mention.
     package static func erasure(of user: UserID, in app: BundleID) -> Query {
         """
         DELETE FROM audience_members AS m
@@ -24,6 +24,7 @@ extension AudienceRows {
                 WHERE bundle_id = \(app.rawValue) AND user_id = \(user.rawValue)
             )
         )
+        RETURNING m.activity_key
         """
     }
 }

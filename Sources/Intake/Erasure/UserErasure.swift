@@ -13,8 +13,8 @@ enum UserErasure {
     /// Rewrites all starts of an app that name the user or a device of the user, as they are kept. It reads all
     /// activities of the app, at most `pageSize` a statement.
     ///
-    /// No transaction is longer than some starts. So starts that are accepted meanwhile may name the user again. Their
-    /// audiences tell of them (``starts(of:_:_:on:)``).
+    /// No transaction is longer than some starts. So starts that are accepted meanwhile may name the user again. The last
+    /// transaction of the erasure looks for them.
     static func rewriteStarts(
         _ app: BundleID,
         _ user: UserID,

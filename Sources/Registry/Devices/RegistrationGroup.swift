@@ -431,6 +431,10 @@ package struct RegistrationGroup {
 
     /// What devices begin and cease to follow if their reports change their users. A late report does not (``update(_:)``).
     /// Then the audiences still cover its device, so no card ends.
+    ///
+    /// One card may stay that should end. That is so if the next user gives up a topic at the same moment: this
+    /// transaction still reads the topic, and that one does not find this device among the user's. Only a lock on each
+    /// next user would prevent it.
     private func changesByUsers(of places: [Int]) async throws -> [Int: TopicRows.Changed] {
         let changed = places.filter { userChanges[$0] != nil }
         let queries = changed.flatMap { place in

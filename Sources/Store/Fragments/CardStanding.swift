@@ -1,6 +1,6 @@
 import APITypes
 
-/// SQL about what reaches a card: rows of `subscriptions`. Each card is in one of these conditions at most.
+/// SQL about what reaches a card: rows of `subscriptions`. A card may fulfil several of these conditions.
 package enum CardStanding {
     /// The condition that the card rides its ring: each walk of the ring sends it the newest state.
     package static func rides(_ s: String) -> String { "(\(s).mode = 'token' AND \(s).state = 'riding')" }
