@@ -251,8 +251,9 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
     /// Whether the server may have refused a single one of some requests. It does not if it is the server that fails,
     /// or the connection. Then it would fail all the same, one by one, when it can do that least.
     private static func isOfOne(_ error: PostgresError) -> Bool {
-        // The classes: connection, transaction (read-only), resources (disk full), state, operator (shutdown), system.
-        error.code == .server && !["08", "25", "53", "55", "57", "58"].contains(error.sqlState?.prefix(2) ?? "")
+        // The classes: connection, transaction (read-only), rollback (a deadlock, in spite of a repeat: its halves would meet
+        // the same others), resources (disk full), state, operator (shutdown), system.
+        error.code == .server && !["08", "25", "40", "53", "55", "57", "58"].contains(error.sqlState?.prefix(2) ?? "")
     }
 
     /// A caller that waits for a number of answers.

@@ -131,6 +131,14 @@ struct GroupedWorkTests {
         #expect(calls == 2)
     }
 
+    @Test("A group that stays in a deadlock is given up as it is: its halves would meet the same others")
+    func lastingDeadlock() async {
+        let (answers, calls) = await carryOut(upTo: 100) { _, _ in "40P01" }
+        #expect(answers.count == 100)
+        for answer in answers { #expect(throws: PostgresError.self) { try answer.get() } }
+        #expect(calls == 2)
+    }
+
     @Test("What the server refuses of a group is found by halves, and the others are carried out")
     func halves() async {
         let (answers, calls) = await carryOut(upTo: 256) { numbers, _ in numbers.contains(77) ? "22P05" : nil }
