@@ -33,18 +33,19 @@ extension Intake {
     private func carryOut(_ starts: [RequestedStart]) async -> [Result<Replayable<StartAnswer>, any Error>] {
         let generation = facts.generation
         let limit = intakeLimit
-        // Refuses for lack of room before judging, which reads the audience.
-        do throws(Problem) {
-            try limit.admit(.pressing, behind: groups.starts.backlog)
-        } catch {
-            return starts.map { _ in .failure(error) }
-        }
-        let commands = await inTurns(starts) { await self.command($0) }
-        var answers: [StartGroup.Answer] = commands.map { _ in .failure(Problem.internalError()) }
+        var answers: [StartGroup.Answer] = starts.map { _ in .failure(Problem.internalError()) }
         for isSmall in [true, false] {
             let group = isSmall ? groups.starts : groups.largeStarts
-            let places = commands.indices.filter { commands[$0].isSmall == isSmall }
-            let stored = await group.submit(places.map { (starts[$0].name, commands[$0]) }) {
+            let places = starts.indices.filter { starts[$0].isSmall == isSmall }
+            // Refuses for lack of room before judging, which reads the audience.
+            do throws(Problem) {
+                try limit.admit(.pressing, behind: group.backlog)
+            } catch {
+                for place in places { answers[place] = .failure(error) }
+                continue
+            }
+            let commands = await inTurns(places.map { starts[$0] }) { await self.command($0) }
+            let stored = await group.submit(commands.map { ($0.start.name, $0) }) {
                 _,
                 backlog throws(Problem) in
                 try limit.admit(.pressing, behind: backlog)

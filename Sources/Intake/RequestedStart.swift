@@ -13,6 +13,15 @@ struct RequestedStart: Sendable {
     let origin: RequestOrigin?
 
     var name: ActivityFacts.Name { ActivityFacts.Name(app: app, id: id) }
+
+    /// The most members and topics of an audience whose start shares a transaction with others.
+    private static let mostMembers = 16
+
+    /// Whether others may wait for the rows of its audience.
+    var isSmall: Bool {
+        let audience = request.audience
+        return audience.users.count + audience.devices.count + audience.topics.count <= Self.mostMembers
+    }
 }
 
 /// A start that waits to be stored.
@@ -27,14 +36,5 @@ final class StartCommand: Sendable {
     init(_ start: RequestedStart, _ proposal: Result<StartProposal, any Error>) {
         self.start = start
         self.proposal = proposal
-    }
-
-    /// The most members and topics of an audience whose start shares a transaction with others.
-    private static let mostMembers = 16
-
-    /// Whether others may wait for the rows of its audience.
-    var isSmall: Bool {
-        let audience = start.request.audience
-        return audience.users.count + audience.devices.count + audience.topics.count <= Self.mostMembers
     }
 }

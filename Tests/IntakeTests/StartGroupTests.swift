@@ -131,7 +131,7 @@ struct StartGroupTests {
             let members = (1...17).map { DeviceID(stored: "d\($0)") }
             for count in [16, 17] {
                 let one = start("a", of: world.app) { $0.audience = Audience(devices: Array(members.prefix(count))) }
-                #expect(await world.orchestrator.intake.command(one).isSmall == (count == 16))
+                #expect(one.isSmall == (count == 16))
             }
             let batch = [
                 start("small", of: world.app) { $0.audience = World.devices("d1") },
@@ -392,6 +392,36 @@ struct StartGroupTests {
             }
             #expect(try await activities(world) == ["a1", "a2", "a3", "first"])
             try await world.start("late")
+        }
+    }
+
+    @Test("Starts with long lists of members have a limit of their own, and are refused before their audience is read")
+    func ownLimit() async throws {
+        try await withWorld(settings: OrchestratorSettings { $0.intakeLimit = 2 }) { world in
+            let groups = world.orchestrator.intake.groups
+            let members = Audience(devices: (1...17).map { DeviceID(stored: "d\($0)") })
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                try await world.database.withTransaction { connection in
+                    _ = try await connection.query("LOCK TABLE activities IN SHARE MODE")
+                    group.addTask { try await world.start("first") }
+                    try await world.someoneWaits(for: "relation")
+                    for number in 1...3 { group.addTask { try await world.start("a\(number)") } }
+                    try await eventually("three wait") { groups.starts.backlog.count == 3 }
+                    let small = try await problem { try await world.start("late") }
+                    #expect(small?.code == Problem.Code.tooManyRequests)
+                    // Two are under way, and three wait.
+                    for number in 1...2 { group.addTask { try await world.start("b\(number)", to: members) } }
+                    try await world.someoneWaits(for: "relation", atLeast: 3)
+                    for number in 3...5 { group.addTask { try await world.start("b\(number)", to: members) } }
+                    try await eventually("three with long lists wait") { groups.largeStarts.backlog.count == 3 }
+                    // Who reads an audience waits for this.
+                    _ = try await connection.query("LOCK TABLE devices IN ACCESS EXCLUSIVE MODE")
+                    let large = try await problem { try await world.start("late", to: members) }
+                    #expect(large?.code == Problem.Code.tooManyRequests)
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await activities(world) == ["a1", "a2", "a3", "b1", "b2", "b3", "b4", "b5", "first"])
         }
     }
 

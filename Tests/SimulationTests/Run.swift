@@ -184,8 +184,10 @@ extension Universe {
     /// The duties of a daemon besides its segments.
     private func lookAfter(_ orchestrator: Orchestrator) async throws {
         while try await ScheduleRunner(orchestrator: orchestrator).runDue() {}
-        // One activity after the other, so that one seed is one order of pushes.
-        if hasContinuations { try await OldCards.claim(orchestrator.delivery).send(atOnce: 1) }
+        // One activity after the other, and no timer, so that one seed is one order of events.
+        if hasContinuations {
+            try await OldCards.claim(orchestrator.delivery).send(atOnce: 1, patience: .seconds(3_600))
+        }
         let look = try await CardWatcher(room: orchestrator.delivery).look(mostWakes: CardWatcher.wakesAtOnce)
         for wakes in look.wakes { await wakes.send() }
         let sweeper = ChannelSweeper(room: orchestrator.channelRoom)

@@ -16,8 +16,8 @@ struct OldCards: Sendable {
     private let activities: [(activity: Activity, cards: [OldCard])]
     /// How many there are.
     let count: Int
-    /// Until when the last of them must have left, as ``OrchestratorSettings/uptime``: its answer is stored before the
-    /// claim ends.
+    /// Until when the last of them must have left, as ``OrchestratorSettings/uptime``. So there is time left to store its
+    /// answer before the claim ends.
     private let lastDeparture: Duration
 
     static let batchSize = 2_000
@@ -25,11 +25,15 @@ struct OldCards: Sendable {
     static let activitiesAtOnce = 32
     /// How long after the claim the last of them may leave.
     private static let time = Duration.seconds(5)
+    /// How much longer than the wait for the last answer a claim is.
+    private static let timeToStore = Duration.seconds(5)
     /// After this an end is tried again that cannot be sent now.
     private static let pause = Duration.seconds(30)
 
     /// Outcomes are stored together, so many cards at a time.
     private static let storedAtOnce = 100
+    /// No outcome waits longer for others, so that one answer that does not come keeps no other card from being done.
+    static let patience = Duration.seconds(1)
 
     /// The activity of old cards.
     private struct Activity: Sendable, Hashable {
@@ -73,7 +77,7 @@ struct OldCards: Sendable {
 
     /// Claims those that are due, up to ``batchSize``.
     static func claim(_ room: DeliveryRoom) async throws -> OldCards {
-        let lease = room.settings.pushDeadline + time
+        let lease = room.settings.pushDeadline + time + timeToStore
         let lastDeparture = room.settings.uptime() + time
         let rows = try await room.database.query(OldCard.claim(limit: batchSize, for: lease))
         var found: [(Activity, OldCard)] = []
@@ -88,29 +92,44 @@ struct OldCards: Sendable {
     }
 
     /// Sends the ends, and stores the outcomes. If the database fails, another try follows when the claim expires.
-    /// `most`: as ``activitiesAtOnce``.
-    func send(atOnce most: Int = OldCards.activitiesAtOnce) async {
+    /// `most`: as ``activitiesAtOnce``; `patience`: as ``patience``.
+    func send(atOnce most: Int = OldCards.activitiesAtOnce, patience: Duration = OldCards.patience) async {
         let permits = await permits()
-        await withTaskGroup(of: Outcome.self) { group in
+        // A task without an outcome was the timer.
+        await withTaskGroup(of: Outcome?.self) { group in
+            group.addTask { await Self.wait(patience) }
+            var rest = activities.makeIterator()
+            var underWay = 0
             var outcome = Outcome()
-            for (place, (activity, cards)) in activities.enumerated() {
-                guard let permit = permits[activity.scope] else { continue }
-                if place >= most, let sent = await group.next() {
+            while true {
+                while underWay < most, let (activity, cards) = rest.next() {
+                    guard let permit = permits[activity.scope] else { continue }
+                    underWay += 1
+                    group.addTask { await send(activity, cards, permit) }
+                }
+                guard underWay > 0, let ended = await group.next() else { break }
+                if let sent = ended {
+                    underWay -= 1
                     outcome.add(sent)
                     outcome = await store(outcome, ifAtLeast: Self.storedAtOnce)
+                } else {
+                    outcome = await store(outcome, ifAtLeast: 1)
+                    // Where the daemon stops, a timer would be over at once, again and again.
+                    if !Task.isCancelled { group.addTask { await Self.wait(patience) } }
                 }
-                group.addTask { await send(activity, cards, permit) }
             }
-            for await sent in group {
-                outcome.add(sent)
-                outcome = await store(outcome, ifAtLeast: Self.storedAtOnce)
-            }
+            group.cancelAll()
             _ = await store(outcome, ifAtLeast: 1)
         }
     }
 
+    private static func wait(_ time: Duration) async -> Outcome? {
+        try? await Task.sleep(for: time)  // throws only when cancelled
+        return nil
+    }
+
     /// For each app and environment; none where the database fails. They are asked for once: the last end leaves a few
-    /// seconds later.
+    /// seconds later. A halt that this daemon learns of meanwhile counts, too.
     private func permits() async -> [HaltScope: Permit] {
         var permits: [HaltScope: Permit] = [:]
         for scope in Set(activities.map(\.activity.scope)) {
@@ -135,7 +154,7 @@ struct OldCards: Sendable {
         var outcome = Outcome()
         // The cards of others have kept it waiting. They are claimed again when the claim is over.
         guard room.settings.uptime() < lastDeparture else { return outcome }
-        guard case .granted(let now, let identity) = permit else {
+        guard case .granted(let now, let identity) = permit, !room.halts.isHalted(activity.scope) else {
             outcome.again = cards.map { ($0, Self.pause) }
             return outcome
         }

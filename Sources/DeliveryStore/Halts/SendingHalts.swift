@@ -114,6 +114,9 @@ package final class SendingHalts: Sendable {
     /// Whether this daemon holds anything for halted.
     var knowsAny: Bool { scopes.withLock { $0.values.contains(where: \.isHalted) } }
 
+    /// Whether this daemon holds a scope for halted. It does not ask the database.
+    package func isHalted(_ scope: HaltScope) -> Bool { scopes.withLock { $0[scope]?.isHalted ?? false } }
+
     /// This is what is halted now.
     func notice(_ halted: Set<HaltScope>) {
         let known = scopes.withLock { Set($0.filter(\.value.isHalted).keys) }

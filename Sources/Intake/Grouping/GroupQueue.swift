@@ -58,7 +58,9 @@ struct GroupQueue<Line: Hashable, Element> {
     private var taken = 0
     private var busy: Set<Line> = []
     private var underWay = 0
-    /// How many elements those groups have.
+    /// How many of those groups are carried out but for a part that waits in their lanes.
+    private var stalledGroups = 0
+    /// How many elements the others of those groups have.
     private var elementsUnderWay = 0
     /// How many elements wait.
     private(set) var count = 0
@@ -81,9 +83,9 @@ struct GroupQueue<Line: Hashable, Element> {
 
     /// A group costs as much as several elements. So those of many callers should not be many small ones. While something
     /// urgent waits, a smaller group may begin than otherwise. It waits for the groups under way at most: then a group begins
-    /// with whatever is ready.
+    /// with whatever is ready. Nothing waits for a stalled group, because nobody knows how long that takes.
     private var leastToBegin: Int {
-        if underWay == 0 { return 1 }
+        if underWay == stalledGroups { return 1 }
         return !urgent.isEmpty ? rules.worthALane : min(max(elementsUnderWay, rules.worthALane), 2 * rules.worthALane)
     }
 
@@ -120,6 +122,21 @@ struct GroupQueue<Line: Hashable, Element> {
 
     /// The rest of a group that has ``finished(_:but:)`` was carried out, outside the lanes.
     mutating func caughtUp(_ part: Group) { free(part.lines, but: []) }
+
+    /// Notes that a group was carried out but for `part`, which waits in the lane of the group. The other lines are free.
+    /// ``caughtUpInLane(_:)`` frees the lane and the rest later.
+    mutating func stalled(_ group: Group, at part: Group) {
+        finished(group, but: part)
+        underWay += 1
+        stalledGroups += 1
+    }
+
+    /// The rest of a group that was ``stalled(_:at:)`` was carried out.
+    mutating func caughtUpInLane(_ part: Group) {
+        underWay -= 1
+        stalledGroups -= 1
+        free(part.lines, but: [])
+    }
 
     private mutating func free(_ lines: [Line], but others: Set<Line>) {
         for line in lines where !others.contains(line) && busy.contains(line) {

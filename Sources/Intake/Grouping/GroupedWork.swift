@@ -143,11 +143,12 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
                 let answers = await answers(to: group.elements.map(\.request), isPatient: isPatient)
                 let rest = isPatient ? nil : group.part(at: Self.locked(answers))
                 if let part = rest, !takePlaceApart() {
-                    // Others have come first. So this part waits in the lane, and only this one.
+                    // Others have come first. So this part waits in the lane, and only this one: the other lines go on.
+                    stall(group, at: part)
                     tell(answers, to: group, butLocked: true)
                     let late = await self.answers(to: part.elements.map(\.request), isPatient: true)
+                    next = finish(part, but: nil, wasStalled: true)
                     tell(late, to: part, butLocked: false)
-                    next = finish(group, but: nil)
                     continue
                 }
                 next = finish(group, but: rest)
@@ -166,13 +167,31 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
         }
     }
 
+    /// A group was carried out, but for a part that waits in its lane.
+    private func stall(_ group: Queue.Group, at part: Queue.Group) {
+        let now = now()
+        let isDue = state.withLock { state in
+            state.queue.stalled(group, at: part)
+            let count = group.elements.count - part.elements.count
+            state.pace.finished(count, leavesMore: state.queue.leavesMore, now: now)
+            return state.queue.hasNext
+        }
+        // The lines that are free may have more. This lane takes nothing for now.
+        if isDue { arrived.yield() }
+    }
+
     /// A group was carried out, but for a part that waits apart.
     ///
+    /// - `wasStalled`: it is the part for which ``stall(_:at:)`` was called.
     /// - Returns: The next group, if one may be begun.
-    private func finish(_ group: Queue.Group, but rest: Queue.Group?) -> Queue.Group? {
+    private func finish(_ group: Queue.Group, but rest: Queue.Group?, wasStalled: Bool = false) -> Queue.Group? {
         let now = now()
         let (next, isDue) = state.withLock { state in
-            state.queue.finished(group, but: rest)
+            if wasStalled {
+                state.queue.caughtUpInLane(group)
+            } else {
+                state.queue.finished(group, but: rest)
+            }
             let next = state.queue.next()
             state.pace.finished(group.elements.count, leavesMore: state.queue.leavesMore, now: now)
             return (next, state.queue.hasNext)
@@ -232,8 +251,9 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
     /// Whether the server may have refused a single one of some requests. It does not if it is the server that fails,
     /// or the connection. Then it would fail all the same, one by one, when it can do that least.
     private static func isOfOne(_ error: PostgresError) -> Bool {
-        // The classes: connection, transaction (read-only), resources (disk full), state, operator (shutdown), system.
-        error.code == .server && !["08", "25", "53", "55", "57", "58"].contains(error.sqlState?.prefix(2) ?? "")
+        // The classes: connection, transaction (read-only), rollback (a deadlock, in spite of a repeat: its halves would meet
+        // the same others), resources (disk full), state, operator (shutdown), system.
+        error.code == .server && !["08", "25", "40", "53", "55", "57", "58"].contains(error.sqlState?.prefix(2) ?? "")
     }
 
     /// A caller that waits for a number of answers.

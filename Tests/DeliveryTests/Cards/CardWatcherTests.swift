@@ -7,6 +7,7 @@ import JSON
 import OrchestratorTestSupport
 import Postgres
 import ServiceLifecycle
+import Store
 import Synchronization
 import TestSupport
 import Testing
@@ -33,6 +34,61 @@ struct CardWatcherTests {
         try await world.number("SELECT count(*) FROM events WHERE kind = 'token_wait_overdue'")
     }
 
+    /// Claims old cards of these activities, of every device one. The end of an activity's goes to ee0 and its last digit.
+    private func oldCards(of ids: [String], _ world: World, _ daemon: World) async throws -> OldCards {
+        try await world.database.execute(
+            """
+            INSERT INTO continuations (activity_key, device_key, activitykit_id, started_at, attempts, handed_over,
+                update_token, due_at)
+            SELECT activity_key, device_key, 'A', now(), 1, true, decode('ee0' || right(activity_id, 1), 'hex'), now()
+            FROM activities CROSS JOIN devices WHERE activity_id = ANY(\(ids))
+            """
+        )
+        return try await OldCards.claim(daemon.orchestrator.delivery)
+    }
+
+    private func openEnds(_ world: World) async throws -> Int64? {
+        try await world.number("SELECT count(*) FROM continuations WHERE due_at IS NOT NULL")
+    }
+
+    @Test("An end that APNs does not answer keeps no other old card from being done")
+    func silentOldCard() async throws {
+        try await withWorld { world in
+            try await world.register("d1")
+            for number in 1...3 { try await world.start("m\(number)") }
+            let old = try await oldCards(of: ["m1", "m2", "m3"], world, world)
+            let silent = world.recorder.close(for: "ee01")
+            let sending = Task { await old.send(patience: .milliseconds(1)) }
+            try await eventually("the two others are done") { try await openEnds(world) == 1 }
+            silent.open()
+            await sending.value
+            #expect(try await openEnds(world) == 0)
+            #expect(world.recorder.take().count == 3)
+        }
+    }
+
+    @Test("When sending halts, no further end of a batch of old cards leaves; those that are left follow later")
+    func halt() async throws {
+        try await withWorld { world in
+            try await world.register("d1")
+            for number in 1...3 { try await world.start("m\(number)") }
+            let old = try await oldCards(of: ["m1", "m2", "m3"], world, world)
+            let first = world.recorder.close(for: "ee01")
+            let sending = Task { await old.send(atOnce: 1) }
+            await first.arrivals()
+            let halts = world.orchestrator.deliveryStore.halts
+            let scope = HaltScope(app: world.app, environment: .production)
+            await halts.observe(AnswerWatch.Count(answers: 100, rejections: 50), of: [], in: scope)
+            first.open()
+            await sending.value
+            #expect(world.recorder.take().map(\.destination) == ["ee01"])
+            try await world.orchestrator.deliveryStore.liftHalt(world.app, .production, reviving: true)
+            try await world.pass(60)
+            try await OldCards.claim(world.orchestrator.delivery).send()
+            #expect(world.recorder.take().map(\.destination).sorted() == ["ee02", "ee03"])
+        }
+    }
+
     @Test("The ends of old cards of many activities are allowed and stored together")
     func oldCardsTogether() async throws {
         try await withWorld { world in
@@ -46,17 +102,9 @@ struct CardWatcherTests {
             )
             var asked: [Int] = []
             for ids in [["m1"], ["m2", "m3", "m4"]] {
-                try await world.database.execute(
-                    """
-                    INSERT INTO continuations (activity_key, device_key, activitykit_id, started_at, attempts, handed_over,
-                        update_token, due_at)
-                    SELECT activity_key, device_key, 'A', now(), 1, true, decode('ee0' || right(activity_id, 1), 'hex'), now()
-                    FROM activities CROSS JOIN devices WHERE activity_id = ANY(\(ids))
-                    """
-                )
-                let old = try await OldCards.claim(daemon.orchestrator.delivery)
+                let old = try await oldCards(of: ids, world, daemon)
                 questions.withLock { $0 = 0 }
-                await old.send()
+                await old.send(patience: .seconds(60))
                 asked.append(questions.withLock { $0 })
             }
             let pushes = world.recorder.take()

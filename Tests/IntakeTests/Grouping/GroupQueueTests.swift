@@ -170,6 +170,28 @@ struct GroupQueueTests {
         #expect(begin(&queue, &open) == [6])
     }
 
+    @Test("A group of which a part waits keeps its lane and the lines of this part, and holds up nothing else")
+    func stalled() throws {
+        var queue = queue(4, lanes: 2, worthALane: 3)
+        var open: [Queue.Group] = []
+        add([("a", 1), ("b", 2)], to: &queue)
+        #expect(begin(&queue, &open) == [1, 2])
+        add([("a", 3), ("b", 4)], to: &queue)
+        #expect(begin(&queue, &open) == nil)
+        let part = try #require(open[0].part(at: [0]))
+        queue.stalled(open[0], at: part)
+        #expect(begin(&queue, &open) == [4], "One is enough: who knows how long the part waits.")
+        add([("c", 5), ("d", 6), ("e", 7)], to: &queue)
+        #expect(begin(&queue, &open) == nil, "No lane is free.")
+        queue.caughtUpInLane(part)
+        #expect(begin(&queue, &open) == [5, 6, 7, 3])
+        queue.finished(open[1])
+        queue.finished(open[2])
+        queue.add(8, to: "b")
+        #expect(begin(&queue, &open) == [8])
+        #expect(queue.count == 0)
+    }
+
     @Test("Nothing is lost, no line overtakes itself or is in two groups, whatever happens", arguments: 1...20)
     func random(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)

@@ -73,6 +73,7 @@ groups = Area("groups", "^IntakeTests[.](GroupQueueTests|GroupedWorkTests)")
 QUEUE = "Intake/Grouping/GroupQueue.swift"
 groups.expression("further-groups-are-small", QUEUE, "max(elementsUnderWay, rules.worthALane)", "rules.worthALane")
 groups.expression("further-groups-wait-for-as-many", QUEUE, "2 * rules.worthALane", "Int.max")
+groups.expression("what-waits-in-a-lane-holds-up-the-next-group", QUEUE, "underWay == stalledGroups", "underWay == 0")
 groups.statement("carried-out-elements-stay-under-way", QUEUE, "elementsUnderWay -= group.elements.count")
 
 schedules = Area("schedules", "^DeliveryTests[.]Pacing|^OrchestratorTests[.]Schedule")
