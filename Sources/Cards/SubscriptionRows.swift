@@ -12,7 +12,8 @@
 ///   - ``WatchedCard``: cards for which time gives something to do.
 ///   - `Answers`: what the answers of APNs mean to cards (``PushExceptions``, ``Consequence``).
 ///   - `Subscriptions`: statements that write cards: new ones, those of lost channels, those to try again.
-///   - `Starts`: statements that write starts, from the enrolment to the answer (``StartRows``).
+///   - `Starts`: statements that write starts, from the enrolment to the answer (``StartRows``), and how many devices a
+///     start would reach (``StartCounts``).
 ///   - `Versions`: cards and starts whose apps cannot decode the newest state (``CardVersions``).
 /// - **Who calls it.** All rooms above it that make or change cards: the registry when a device changes, the channels when
 ///   one is lost, accepting, and sending. It calls none of them.

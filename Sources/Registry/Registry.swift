@@ -9,8 +9,7 @@ import SwiftImporter
 /// - **What it does.** Each folder has one subject. Its operations are in the extensions of this type.
 ///   - `Apps`: apps with their signing keys.
 ///   - `Types`: compiled schemas, policies, and whether content fits them.
-///   - `Devices`: what apps report of their installations, what is forgotten of a device, and how many devices a start
-///     would reach (``StartCounts``).
+///   - `Devices`: what apps report of their installations, and what is forgotten of a device.
 ///   - `Credentials`: API keys, tickets with which an app may report one device, and who a caller is.
 ///   - `Topics`: which users and devices follow which topics.
 ///   - `Versions`: how a type gets a new version, what that means to what runs, and which app versions follow an

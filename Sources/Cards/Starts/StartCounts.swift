@@ -1,6 +1,5 @@
 package import APITypes
 package import ActivityModel
-import Cards
 package import Postgres
 import Store
 

@@ -1,8 +1,8 @@
 import ActivityModel
 import APITypes
+import Cards
 import OrchestratorTestSupport
 import Postgres
-import Registry
 import Testing
 
 @Suite("Counting those whom a start would reach", .timeLimit(.minutes(2)))
