@@ -253,7 +253,7 @@ failures.query("rejected-device-token-dies", DEVICE_TOKENS, "r.is_dead AND NOT "
 failures.string("rejected-device-token-is-used", "Cards/UsableToken.swift", "d.token_rejected_at IS NULL", "true")
 failures.query("waiting-push-to-a-rejected-token-leaves", "DeliveryStore/Pushes/QueuedPush.swift", "WHEN own.is_rejected", "WHEN false")
 failures.query("rejection-stops-pushes-to-other-tokens", "DeliveryStore/Pushes/QueuedPush.swift", "d.device_token = t.token AND ", "")
-failures.string("suspect-device-token-is-not-waited-for", "Cards/UsableToken.swift", " OR \\(", " OR NOT \\(")
+failures.string("suspect-device-token-is-not-waited-for", "Cards/UsableToken.swift", " OR ", " OR NOT ")
 failures.query("other-device-token-dies", DEVICE_TOKENS, " AND d.device_token = r.token", "")
 failures.query("moved-device-token-dies", DEVICE_TOKENS, "AND d.environment = r.environment::apns_environment", "")
 failures.query("caught-up-forgets-a-new-token", DESTINATION, "AND s.update_token = d.token ", "",
