@@ -77,6 +77,10 @@ class WeaveTests(unittest.TestCase):
         with self.assertRaisesRegex(Failure, "area/x"):
             woven_source(source, lambda area: area.string("x", "M/file.swift", 'AND \\(f("n"))', "AND false"))
 
+    def test_a_text_that_ends_in_an_interpolation_is_refused(self):
+        with self.assertRaisesRegex(Failure, "ends in an interpolation"):
+            woven_source('"a OR \\(f(b))"', lambda area: area.string("x", "M/file.swift", " OR \\(", " OR NOT \\("))
+
     def test_mutants_that_overlap_are_refused(self):
         def add(area):
             area.expression("x", "M/file.swift", "a + b", "a")

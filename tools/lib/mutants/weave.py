@@ -16,6 +16,8 @@ let activeMutant = getenv("TALLY_MUTANT").flatMap { Int(String(cString: $0)) } ?
 
 #: A string within an interpolation. To quote what holds one would escape its marks, which Swift does not read.
 QUOTE_IN_INTERPOLATION = re.compile(r'\\\([^\n]*"')
+#: The end of a text within an interpolation.
+OPEN_INTERPOLATION = re.compile(r"\\\([^)\n]*$")
 
 
 def woven(mutants, root):
@@ -95,6 +97,8 @@ def choice(original, numbered):
         raise Failure(f"an interpolation in SQL: {names(numbered)}")
     if any(QUOTE_IN_INTERPOLATION.search(text) for text in [original, *(mutant.replace for _, mutant in numbered)]):
         raise Failure(f"a quotation mark in an interpolation, which does not build: {names(numbered)}")
+    if any(OPEN_INTERPOLATION.search(text) for text in [original, *(mutant.replace for _, mutant in numbered)]):
+        raise Failure(f"a text that ends in an interpolation, which does not build: {names(numbered)}")
     label = "unescaped: " if kind == "query" else ""
     return f"\\({label}{ternary(numbered, quoted(original), quoted)})"
 
