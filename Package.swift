@@ -302,11 +302,13 @@ let package = Package(
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
             ]
         ),
+        // A recorded match, played through the server.
+        .target(name: "MatchReplay", dependencies: ["APITypes", "ActivityModel", "JSON", "TallyClient"]),
         .executableTarget(
             name: "tally",
             dependencies: [
-                "APITypes", "ActivityModel", "JSON", "JSONSchema", "ReportTypes", "SwiftContent", "SwiftImporter",
-                "TallyClient", argumentParser,
+                "APITypes", "ActivityModel", "JSON", "JSONSchema", "MatchReplay", "ReportTypes", "SwiftContent",
+                "SwiftImporter", "TallyClient", argumentParser,
             ]
         ),
         .executableTarget(name: "tally-import", dependencies: ["JSON", "SwiftContent", "SwiftSchemaImport"]),
@@ -545,8 +547,8 @@ let package = Package(
         .testTarget(
             name: "TallyCLITests",
             dependencies: [
-                "APITypes", "ActivityModel", "JSON", "ReportTypes", "SwiftContent", "TallyClient", "tally",
-                "tally-import", argumentParser,
+                "APITypes", "ActivityModel", "JSON", "MatchReplay", "ReportTypes", "SwiftContent", "TallyClient",
+                "tally", "tally-import", argumentParser,
             ]
         ),
         .testTarget(

@@ -3,6 +3,7 @@ import ActivityModel
 import ArgumentParser
 import Foundation
 import JSON
+import MatchReplay
 import SwiftContent
 import Testing
 

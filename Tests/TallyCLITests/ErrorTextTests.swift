@@ -5,6 +5,7 @@ import JSON
 import TallyClient
 import Testing
 
+@testable import MatchReplay
 @testable import tally
 
 @Suite("Errors")

@@ -4,6 +4,7 @@ import Foundation
 import JSON
 import Testing
 
+@testable import MatchReplay
 @testable import tally
 
 /// The recorded match of the repository.

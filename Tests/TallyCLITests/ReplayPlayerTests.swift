@@ -4,6 +4,7 @@ import JSON
 import Synchronization
 import Testing
 
+@testable import MatchReplay
 @testable import tally
 
 /// A clock that jumps to where it is asked to sleep until, and remembers.

@@ -3,6 +3,7 @@ import ActivityModel
 import ArgumentParser
 import Foundation
 import JSON
+import MatchReplay
 
 struct Replay: AppCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 import APITypes
 import ArgumentParser
 import JSON
+import MatchReplay
 import SwiftContent
 import SwiftImporter
 import TallyClient

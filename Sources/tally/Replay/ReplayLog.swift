@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import MatchReplay
 
 /// A file with one line of JSON per accepted post. Each line is written immediately, so that the file is complete
 /// whenever the replay stops.

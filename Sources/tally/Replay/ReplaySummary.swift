@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import JSON
+import MatchReplay
 
 /// The results of a replay, printed at its end.
 struct ReplaySummary: Presentable, Equatable {

@@ -1,27 +1,26 @@
 import APITypes
-import ActivityModel
-import JSON
-import TallyClient
+package import ActivityModel
+package import JSON
 
 /// Posts a recorded match, each post at its time.
-struct ReplayPlayer: Sendable {
+package struct ReplayPlayer: Sendable {
     /// The server's answer to one post.
-    struct Acceptance: Sendable, Equatable {
-        var revision: Revision
+    package struct Acceptance: Sendable, Equatable {
+        package var revision: Revision
         /// Nil until the change is stamped.
-        var timestamp: Timestamp?
+        package var timestamp: Timestamp?
     }
 
     /// One accepted post.
-    struct Entry: Sendable, Equatable {
-        var activityID: ActivityID
-        var kind: ChangeKind
-        var acceptance: Acceptance
+    package struct Entry: Sendable, Equatable {
+        package var activityID: ActivityID
+        package var kind: ChangeKind
+        package var acceptance: Acceptance
         /// UNIX milliseconds just before the first try.
-        var postedAt: Int64
+        package var postedAt: Int64
         /// UNIX milliseconds just after the answer.
-        var acceptedAt: Int64
-        var contentState: JSONObject?
+        package var acceptedAt: Int64
+        package var contentState: JSONObject?
     }
 
     let file: ReplayFile
@@ -31,6 +30,15 @@ struct ReplayPlayer: Sendable {
     let post: @Sendable (ReplayPost, ReplayActivity) async throws -> Acceptance
     /// The wall clock, in UNIX milliseconds.
     let now: @Sendable () -> Int64
+
+    package init(
+        file: ReplayFile,
+        speed: Double,
+        post: @escaping @Sendable (ReplayPost, ReplayActivity) async throws -> Acceptance,
+        now: @escaping @Sendable () -> Int64
+    ) {
+        (self.file, self.speed, self.post, self.now) = (file, speed, post, now)
+    }
 
     /// Plays from the first post to the last.
     ///
@@ -42,7 +50,7 @@ struct ReplayPlayer: Sendable {
     ///   - accepted: Called for each accepted post.
     ///   - advanced: Called when all activities have accepted a post, with the number of completed posts.
     /// - Throws: The error of a post, after the other activities have answered the same post.
-    func play(
+    package func play(
         clock: some Clock<Duration>,
         accepted: (Entry) throws -> Void,
         advanced: (Int) -> Void
@@ -96,7 +104,7 @@ struct ReplayPlayer: Sendable {
 
 extension ReplayPlayer.Entry {
     /// One line of the log.
-    var json: JSONValue {
+    package var json: JSONValue {
         var fields = ObjectWriter()
         fields.add("activity_id", activityID.rawValue)
         fields.add("kind", kind.rawValue)
@@ -110,10 +118,10 @@ extension ReplayPlayer.Entry {
 }
 
 /// Why a replay cannot continue.
-struct ReplayError: Error, Equatable {
-    let message: String
+package struct ReplayError: Error, Equatable {
+    package let message: String
 
-    init(_ message: String) {
+    package init(_ message: String) {
         self.message = message
     }
 }

@@ -1,46 +1,46 @@
-import APITypes
-import ActivityModel
-import JSON
+package import APITypes
+package import ActivityModel
+package import JSON
 
 /// A recorded match: the posts and their times.
-struct ReplayFile: Sendable, Hashable {
-    var title: String?
-    var note: String?
+package struct ReplayFile: Sendable, Hashable {
+    package var title: String?
+    package var note: String?
     /// The app of the posts. The command line can replace it.
-    var app: BundleID?
-    var environment: APNSEnvironment?
-    var type: ActivityTypeName
-    var attributes: JSONObject
+    package var app: BundleID?
+    package var environment: APNSEnvironment?
+    package var type: ActivityTypeName
+    package var attributes: JSONObject
     /// Every post goes to all of these.
-    var activities: [ReplayActivity]
+    package var activities: [ReplayActivity]
     /// Sorted by time: one start, updates, and at most one end.
-    var posts: [ReplayPost]
+    package var posts: [ReplayPost]
 }
 
 /// One activity that gets the posts.
-struct ReplayActivity: Sendable, Hashable {
-    var activityID: ActivityID
-    var delivery: Delivery
-    var audience: Audience
+package struct ReplayActivity: Sendable, Hashable {
+    package var activityID: ActivityID
+    package var delivery: Delivery
+    package var audience: Audience
 }
 
 /// One post of the match.
-struct ReplayPost: Sendable, Hashable {
+package struct ReplayPost: Sendable, Hashable {
     /// Seconds from the start of the recording.
-    var atSeconds: Int64
-    var kind: ChangeKind
+    package var atSeconds: Int64
+    package var kind: ChangeKind
     /// A description for the progress bar.
-    var label: String?
-    var urgency: Urgency?
-    var mustDeliver: Bool
-    var dismissAfterSeconds: Int64?
-    var alert: AlertContent?
+    package var label: String?
+    package var urgency: Urgency?
+    package var mustDeliver: Bool
+    package var dismissAfterSeconds: Int64?
+    package var alert: AlertContent?
     /// Required, except for an end.
-    var contentState: JSONObject?
+    package var contentState: JSONObject?
 }
 
 extension ReplayFile: APIRequest, FieldwiseValue {
-    static let fields = Fields(
+    package static let fields = Fields(
         .optional("title", \.title, .string),
         .optional("note", \.note, .string),
         .optional("app", \.app, .bundleID),
@@ -80,7 +80,7 @@ extension ReplayFile: APIRequest, FieldwiseValue {
 }
 
 extension ReplayActivity: APIRequest, FieldwiseValue {
-    static let fields = Fields(
+    package static let fields = Fields(
         .required("activity_id", \.activityID, .activityID),
         .optional("delivery", \.delivery, .word(Delivery.self), else: .tokens),
         .optional("audience", \.audience, .object(Audience.self), unless: Audience()),
@@ -89,7 +89,7 @@ extension ReplayActivity: APIRequest, FieldwiseValue {
 }
 
 extension ReplayPost: APIRequest, FieldwiseValue {
-    static let fields = Fields(
+    package static let fields = Fields(
         .required("at_seconds", \.atSeconds, .seconds),
         .required("kind", \.kind, .word(ChangeKind.self)),
         .optional("label", \.label, .string),

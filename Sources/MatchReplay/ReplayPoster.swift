@@ -1,18 +1,22 @@
-import APITypes
-import ActivityModel
+package import APITypes
+package import ActivityModel
 import JSON
-import TallyClient
+package import TallyClient
 
 /// Turns recorded posts into API calls.
-struct ReplayPoster: Sendable {
+package struct ReplayPoster: Sendable {
     let client: TallyClient
     let app: BundleID
     let file: ReplayFile
 
+    package init(client: TallyClient, app: BundleID, file: ReplayFile) {
+        (self.client, self.app, self.file) = (client, app, file)
+    }
+
     /// Posts to one activity. While the server is unavailable, its client retries with the same idempotency key.
     ///
     /// - Throws: ``RefusedPost`` if the server refuses it.
-    func post(_ post: ReplayPost, _ activity: ReplayActivity) async throws -> ReplayPlayer.Acceptance {
+    package func post(_ post: ReplayPost, _ activity: ReplayActivity) async throws -> ReplayPlayer.Acceptance {
         do {
             return try await send(post, activity)
         } catch let error as ClientError {
@@ -74,19 +78,21 @@ struct ReplayPoster: Sendable {
 }
 
 /// The server's refusal of one activity's post.
-struct RefusedPost: Error {
-    let activityID: ActivityID
-    let problem: Problem
+package struct RefusedPost: Error {
+    package let activityID: ActivityID
+    package let problem: Problem
     /// Whether the post may have taken effect.
-    let isUnknown: Bool
+    package let isUnknown: Bool
 
     /// The problem with the activity in its text.
-    var named: Problem {
+    package var named: Problem {
         var named = problem
         named.detail = "\(activityID): \(problem.detail)"
         return named
     }
 
     /// Whether an earlier activity has this id, such as that of an earlier replay.
-    var isIDUsedUp: Bool { ["activity_ended", "activity_exists", "attributes_conflict"].contains(problem.code) }
+    package var isIDUsedUp: Bool {
+        ["activity_ended", "activity_exists", "attributes_conflict"].contains(problem.code)
+    }
 }
